@@ -55,6 +55,11 @@ libopal_core_la_SOURCES += \
 	%D%/util/nearest.c \
 	%D%/util/pool.h \
 	%D%/util/text.c %D%/util/text.h \
+	%D%/arch/ticks.h \
+	%D%/profile/layout.h \
+	%D%/profile/profile.c %D%/profile/profile.h \
+	%D%/profile/timeline.c %D%/profile/timeline.h \
+	%D%/profile/trace.c %D%/profile/trace.h \
 	%D%/mca/base/bound.h \
 	%D%/mca/base/catalog.c %D%/mca/base/catalog.h \
 	%D%/mca/base/component.h \

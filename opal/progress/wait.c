@@ -27,6 +27,8 @@
 #include "opal/threads/futex.h"
 #include "opal/threads/membarrier.h"
 #include "opal/include/clock.h"
+#include "opal/arch/ticks.h"
+#include "opal/profile/profile.h"
 #include "opal/util/list.h"
 
 enum {
@@ -109,6 +111,12 @@ static const opal_param_row_t params[] = {
 static opal_counter_t sleeps, slept_nsec, waited_nsec;
 static opal_counter_t timed_slept_nsec; /* while waits are timed */
 static opal_demand_t timing;            /* for waited_nsec, which takes two looks at the clock */
+
+/* In `timing`, beside the number of started handles: mpi_profile records waits. */
+enum { PROFILED = 1 << 30 };
+
+/* Ticks, since when the wait of this thread is a long one, if waits are recorded; 0: not yet. */
+static _Thread_local uint64_t long_since;
 
 /* Of the time between the first started handle and now. A sleep of another thread may not be in a
  * wait that was timed. */
@@ -422,6 +430,13 @@ static void share_core(uint64_t now)
         opal_cpu_migrate();
 }
 
+/* Called where a wait is going to take so long that a look at the clock costs nothing. */
+static void note_long(void)
+{
+    if (opal_profile_is_on && long_since == 0)
+        long_since = opal_ticks();
+}
+
 typedef enum polled {
     POLLED_DONE,
     POLLED_ENOUGH, /* for the spin budget; now it may sleep */
@@ -458,6 +473,7 @@ static polled_t spin(const atomic_int *done, const opal_wait_lock_t *lock)
             return POLLED_SHARE;
         uint64_t now = opal_clock_nsec();
         if (give_up == 0) {
+            note_long();
             give_up = now + (uint64_t)spin_usec * 1000;
             next_yield = now + YIELD_NSEC;
         }
@@ -486,6 +502,7 @@ static polled_t yield(const atomic_int *done, const opal_wait_lock_t *lock)
         }
         if (idle >= oversubscribed_yields)
             return POLLED_ENOUGH;
+        note_long();
         sched_yield();
     }
 }
@@ -568,11 +585,16 @@ static sleep_plan_t prepare_sleep(const lull_t *lull, const opal_wait_lock_t *lo
     return plan;
 }
 
+static bool has_timing_handles(void)
+{
+    return (__atomic_load_n(&timing.variables, __ATOMIC_RELAXED) & ~(unsigned)PROFILED) != 0;
+}
+
 static void count_sleep(uint64_t nsec)
 {
     opal_count(&sleeps, 1);
     opal_count(&slept_nsec, nsec);
-    if (opal_is_demanded(&timing))
+    if (has_timing_handles())
         opal_count(&timed_slept_nsec, nsec);
 }
 
@@ -691,6 +713,7 @@ static void sleep_parked(parked_t *self, const opal_wait_lock_t *lock, unsigned 
 static void park(const atomic_int *done, const opal_wait_lock_t *lock, unsigned *yields)
 {
     parked_t self = {.done = done};
+    note_long();
     pthread_mutex_lock(&parked_lock);
     opal_list_append(&parked_threads, &self.node);
     atomic_fetch_add(&parked_count, 1);
@@ -744,9 +767,20 @@ static void wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
 /* The caller has the lock, before and after. */
 OPAL_NOINLINE static void wait_timed(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    uint64_t begin = opal_clock_nsec();
+    uint64_t begin = has_timing_handles() ? opal_clock_nsec() : 0;
+    uint64_t ticks = opal_profile_is_on ? opal_profile_wait_begin() : 0;
+    long_since = 0;
     wait_until(done, lock);
-    opal_count(&waited_nsec, opal_clock_nsec() - begin);
+    if (opal_profile_is_on)
+        opal_profile_wait_end(ticks, long_since);
+    if (begin != 0)
+        opal_count(&waited_nsec, opal_clock_nsec() - begin);
+}
+
+void opal_wait_set_profiled(bool profiled)
+{
+    unsigned handles = timing.variables & ~(unsigned)PROFILED;
+    __atomic_store_n(&timing.variables, handles | (profiled ? PROFILED : 0U), __ATOMIC_RELAXED);
 }
 
 void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)

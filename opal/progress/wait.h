@@ -145,6 +145,10 @@ typedef struct opal_wait_observer {
 /* NULL: there is none, as at first. Called while no thread waits. */
 OPAL_EXPORT void opal_wait_set_observer(const opal_wait_observer_t *observer);
 
+/* Whether waits are recorded for mpi_profile. While no other thread is in a wait, or starts a
+ * handle of a performance variable. */
+OPAL_EXPORT void opal_wait_set_profiled(bool profiled);
+
 /* Parameters (wait_...), before opal_init selects components. */
 OPAL_EXPORT opal_status_t opal_wait_register(void);
 OPAL_EXPORT void opal_wait_withdraw(void);

@@ -13,6 +13,9 @@ unit_tests += \
 	%D%/heap/system \
 	%D%/heap/threads \
 	%D%/lines/lines \
+	%D%/profile/profile \
+	%D%/profile/timeline \
+	%D%/profile/trace \
 	%D%/util/bytes \
 	%D%/util/folder \
 	%D%/util/interval \

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recording where the time of a program goes in MPI, for mpi_profile and mpi_trace.
+ *
+ *   wrapper     opal_profile_begin ... opal_profile_end      around each call of the program
+ *   waits       opal_profile_wait_begin, _end                around waits, within calls
+ *   messages    opal_profile_sent, opal_profile_matched      a message has left; has found its
+ * receive collectives opal_profile_collective                      which algorithm carries it out
+ *
+ * To look at the clock takes as long as a third of a short call. So of calls that are short only a
+ * sample is timed, by a stride for each place in the program that calls; it is 1 where calls take
+ * longer than some microseconds. Calls, messages and bytes are all counted. Waits are seen without
+ * sampling once they have lasted for some polls, since a wait looks at the clock then.
+ *
+ * With a trace every call is timed.
+ *
+ * Threading: each thread writes to a block of its own, without locks. start and stop: one thread,
+ * while no other is in MPI. Of nested calls (a callback that calls MPI) the outer one is recorded.
+ */
+#ifndef OPAL_PROFILE_PROFILE_H
+#define OPAL_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+#include "opal/profile/layout.h"
+
+/* What a thread is doing. */
+typedef struct opal_profile_thread {
+    opal_profile_site_t *current; /* the call that runs; NULL: none */
+    opal_profile_block_t *block;
+    opal_profile_collective_t *collective;     /* of the call; NULL: it is none */
+    uint64_t begin;                            /* ticks; 0: the call is not timed */
+    uint64_t short_waits;                      /* ticks in waits, while the call is timed */
+    uint64_t long_waits, long_begin, long_end; /* ticks; 0: none */
+    uint32_t random;
+    struct opal_trace *trace; /* NULL: calls are not traced */
+} opal_profile_thread_t;
+
+/* NULL: nothing is recorded, or this thread has not called MPI yet. */
+OPAL_EXPORT extern _Thread_local opal_profile_thread_t *opal_profile_self
+    __attribute__((tls_model("initial-exec")));
+
+/* Whether records are written, and whether traces are. Written by start and stop. */
+OPAL_EXPORT extern bool opal_profile_is_on, opal_profile_traces;
+
+typedef struct opal_profile_setup {
+    const char *folder; /* exists, or can be made */
+    unsigned rank, size, node;
+    const char *job;      /* its id */
+    bool traces;          /* also writes a file for each thread */
+    uint64_t trace_bytes; /* the most of such a file */
+} opal_profile_setup_t;
+
+/* Makes the file. False: an error was logged, and nothing is recorded. */
+OPAL_EXPORT bool opal_profile_start(const opal_profile_setup_t *setup);
+
+/* MPI_Init is about to return; MPI_Finalize has begun. */
+OPAL_EXPORT void opal_profile_note_begin(void);
+OPAL_EXPORT void opal_profile_note_end(void);
+
+/* Closes the file. */
+OPAL_EXPORT void opal_profile_stop(void);
+
+/* -- calls. opal_profile_is_on -- */
+
+/* The slow parts of begin and end. */
+OPAL_EXPORT opal_profile_thread_t *opal_profile_begin_thread(const char *function,
+                                                             uintptr_t address);
+OPAL_EXPORT opal_profile_site_t *opal_profile_find_site(opal_profile_thread_t *self,
+                                                        const char *function, uintptr_t address);
+OPAL_EXPORT void opal_profile_begin_timed(opal_profile_thread_t *self);
+OPAL_EXPORT void opal_profile_end_noted(opal_profile_thread_t *self);
+
+static inline unsigned opal_profile_slot_of(uintptr_t address)
+{
+    return (unsigned)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 54) % OPAL_PROFILE_SITES;
+}
+
+/* `function`: its name, a constant. `address`: where the program goes on behind the call. Returns
+ * what opal_profile_end takes; NULL: the call is not recorded. */
+static inline opal_profile_thread_t *opal_profile_begin(const char *function, uintptr_t address)
+{
+    opal_profile_thread_t *self = opal_profile_self;
+    if (opal_unlikely(self == NULL || self->current != NULL))
+        return opal_profile_begin_thread(function, address);
+    opal_profile_site_t *site = &self->block->sites[opal_profile_slot_of(address)];
+    if (opal_unlikely(site->address != address || site->function != (uintptr_t)function))
+        site = opal_profile_find_site(self, function, address);
+    site->calls++;
+    self->current = site;
+    if (opal_unlikely(--site->countdown == 0))
+        opal_profile_begin_timed(self);
+    return self;
+}
+
+static inline void opal_profile_end(opal_profile_thread_t *self)
+{
+    if (opal_unlikely(self == NULL))
+        return;
+    if (opal_unlikely((self->begin | self->long_waits) != 0))
+        opal_profile_end_noted(self);
+    self->collective = NULL;
+    self->current = NULL;
+}
+
+/* -- waits -- */
+
+/* Returns the ticks, or 0 if the wait is not timed. */
+OPAL_EXPORT uint64_t opal_profile_wait_begin(void);
+/* `begin`: that of wait_begin. `long_since`: ticks, since when the wait is a long one; 0: it is
+ * none. */
+OPAL_EXPORT void opal_profile_wait_end(uint64_t begin, uint64_t long_since);
+
+/* -- messages -- */
+
+/* How a message is found in the records of both sides: by a context and a tag, and the order. */
+typedef struct opal_profile_message {
+    unsigned peer;    /* index of its process; that of another job is SIZE or more */
+    uint32_t context; /* as it goes over the wire */
+    int tag;
+    bool is_own; /* the program has sent it itself */
+    uint64_t bytes;
+} opal_profile_message_t;
+
+OPAL_EXPORT void opal_profile_sent(const opal_profile_message_t *message);
+OPAL_EXPORT void opal_profile_matched(const opal_profile_message_t *message); /* if traces */
+
+/* -- collectives -- */
+
+/* The call that runs was carried out by the component and its algorithm ("": it has one alone);
+ * `bytes` are what this rank contributed. Both strings stay where they are. Called before the call
+ * returns. */
+OPAL_EXPORT void opal_profile_collective(const char *component, const char *algorithm,
+                                         uint64_t bytes);
+
+#endif

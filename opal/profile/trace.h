@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The file in which a thread records each of its calls and messages (mpi_trace), made for size and
+ * for being written fast; mica-profile makes a Chrome trace of the files of all ranks.
+ *
+ * Its words have 8 bytes. The first is OPAL_TRACE_MAGIC, the second 0, or the ticks when the trace
+ * was cut since the file had its largest size. Then come records. A record begins with a word whose
+ * low 4 bits are its kind:
+ *
+ *   call, wait         ticks << 4 | kind     duration << 16 | site             ticks; saturated
+ *   message            bytes << 4 | kind     peer << 32 | tag     order << 32 | context
+ *   padding            kind
+ *
+ * The order is that of the messages of all threads of the process, if there are several; else 0.
+ * A wait and a message belong to the call whose record follows them. The file ends with a word 0,
+ * or at its end. Names of sites are in the profile of the rank (layout.h), block `thread`.
+ *
+ * A window of the file is mapped, and moved along. So what was recorded is there whatever ends the
+ * process.
+ *
+ * Threading: a trace belongs to one thread.
+ */
+#ifndef OPAL_PROFILE_TRACE_H
+#define OPAL_PROFILE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opal/include/compiler.h"
+
+#define OPAL_TRACE_MAGIC  UINT64_C(0x314352544143494d) /* "MICATRC1" */
+#define OPAL_TRACE_SUFFIX ".trace" /* of thread 2 of rank 3: DIR/rank.3.2.trace */
+
+enum {
+    OPAL_TRACE_END = 0,
+    OPAL_TRACE_CALL = 1,
+    OPAL_TRACE_WAIT = 2,
+    OPAL_TRACE_SENT = 3,    /* 3 words */
+    OPAL_TRACE_MATCHED = 4, /* 3 words */
+    OPAL_TRACE_PADDING = 5, /* 1 word */
+};
+
+typedef struct opal_trace {
+    uint64_t *next, *end; /* in the window; equal: it is full */
+    uint64_t *window;
+    uint64_t offset, most; /* of the window in the file; the file's largest size */
+    int fd;
+    bool is_full;
+} opal_trace_t;
+
+/* NULL: the file cannot be made, or there is no memory; this was logged. */
+opal_trace_t *opal_trace_open(const char *path, uint64_t most_bytes);
+void opal_trace_close(opal_trace_t *trace);
+
+/* Moves the window so that a record has room. False: the trace is full. */
+bool opal_trace_advance(opal_trace_t *trace);
+
+enum { OPAL_TRACE_RECORD_WORDS = 3 };
+
+/* Room for a record, of which `words` are written. NULL: the trace is full. */
+static inline uint64_t *opal_trace_reserve(opal_trace_t *trace, unsigned words)
+{
+    if (opal_unlikely(trace->next + OPAL_TRACE_RECORD_WORDS > trace->end) &&
+        !opal_trace_advance(trace))
+        return NULL;
+    uint64_t *record = trace->next;
+    trace->next += words;
+    return record;
+}
+
+static inline uint64_t opal_trace_saturated(uint64_t ticks, unsigned bits)
+{
+    uint64_t most = (UINT64_C(1) << bits) - 1;
+    return ticks < most ? ticks : most;
+}
+
+static inline void opal_trace_interval(opal_trace_t *trace, unsigned kind, uint64_t begin,
+                                       uint64_t end, uint64_t site)
+{
+    uint64_t *record = opal_trace_reserve(trace, 2);
+    if (opal_unlikely(record == NULL))
+        return;
+    record[0] = begin << 4 | kind;
+    record[1] = opal_trace_saturated(end - begin, 48) << 16 | site;
+}
+
+static inline void opal_trace_message(opal_trace_t *trace, unsigned kind, unsigned peer, int tag,
+                                      uint32_t context, uint32_t order, uint64_t bytes)
+{
+    uint64_t *record = opal_trace_reserve(trace, 3);
+    if (opal_unlikely(record == NULL))
+        return;
+    record[0] = bytes << 4 | kind;
+    record[1] = (uint64_t)peer << 32 | (uint32_t)tag;
+    record[2] = (uint64_t)order << 32 | context;
+}
+
+#endif
