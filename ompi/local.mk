@@ -176,6 +176,7 @@ libompi_core_la_SOURCES += \
 	%D%/runtime/messages.c %D%/runtime/messages.h \
 	%D%/runtime/params.c %D%/runtime/params.h \
 	%D%/runtime/roll_call.c %D%/runtime/roll_call.h \
+	%D%/runtime/profile.c %D%/runtime/profile.h \
 	%D%/runtime/runtime.c %D%/runtime/runtime.h \
 	%D%/schedule/internal.h %D%/schedule/run.c %D%/schedule/schedule.c \
 	%D%/schedule/schedule.h %D%/schedule/steps.c \

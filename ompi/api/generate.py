@@ -9,6 +9,7 @@ the prefixes of the names; types, checks and error classes come from the table.
 A wrapper, in the order of its lines:
 
     objects of the handles       no check, no branch but predefined or not
+    (a profiled call             goes on in a copy of the wrapper that records it: profiled_X)
     one branch on the mode       usable now? are arguments to be checked? which do not hold?
     the body                     with values of one width for X and X_c
     its error                    to the error handler of the first object that has one;
@@ -24,7 +25,7 @@ from emit import fill, write_if_changed
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
 FLAGS = ('large', 'x', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica', 'lent',
-         'quick')
+         'quick', 'profiled')
 # Requests are counted where they are made: some end without a call that takes their handle.
 UNCOUNTED = ('ompi_request_t', 'ompi_message_t')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
@@ -289,9 +290,12 @@ def pointee(ctype):
 class Wrapper:
     """Writes one C function: X, X_c or X_x; `name` with its prefix."""
 
-    def __init__(self, function, name, large):
+    def __init__(self, function, name, large, records=False):
         self.function = function
         self.name = name
+        self.records = records  # it is the copy that records the call
+        self.is_profiled = ('profiled' in function.flags and 'anytime' not in function.flags
+                            and 'returns' not in function.flags)
         self.large = large
         self.present = [p for p in function.parameters if p.ctype(large) is not None]
         handler = function.handler
@@ -331,9 +335,15 @@ class Wrapper:
         return (parameter.kind.via.startswith('narrow')
                 and parameter.ctype(self.large) != parameter.kind.body)
 
+    def is_passed_resolved(self, parameter):
+        """Whether the copy that records gets the object: no check there looks at the handle."""
+        checks = [expand(self.function, p, p.kind.must_hold) for p in self.present]
+        return (parameter.kind.via == 'object'
+                and not any(re.search(rf'\b{parameter.name}\b', check) for check in checks))
+
     def resolve(self):
         for p in self.present:
-            if not p.is_object:
+            if not p.is_object or (self.records and self.is_passed_resolved(p)):
                 continue
             handle = p.name
             if p.kind.via == 'object_out':
@@ -357,12 +367,24 @@ class Wrapper:
         anytime = 'anytime' in self.function.flags
         if anytime and not checks:
             return
-        test = 'ompi_api_checks()' if anytime else 'ompi_api_mode() != OMPI_API_UNCHECKED'
+        test = 'ompi_api_mode() != OMPI_API_UNCHECKED'
+        if anytime or self.records:
+            test = 'ompi_api_checks()'
         self.add(f'    if (opal_unlikely({test})) {{')
-        if not anytime:
-            self.add('        if (ompi_api_mode() & OMPI_API_UNUSABLE) {')
+        if not anytime and not self.records:
+            apart = 'OMPI_API_APART' if self.is_profiled else 'OMPI_API_UNUSABLE'
+            self.add(f'        if (ompi_api_mode() & {apart}) {{')
+            if self.is_profiled:
+                self.add('            if (ompi_api_mode() & OMPI_API_PROFILED)')
+                arguments = [p.object if self.is_passed_resolved(p) else p.name
+                             for p in self.present]
+                arguments.append('__builtin_return_address(0)')
+                self.add(call('profiled_' + self.name, arguments, ' ' * 16 + 'return ', ';'))
             self.fail(' ' * 12, 'ompi_api_wrong_state', ['call'])
             self.add('        }')
+        elif self.records and not checks:
+            self.lines.pop()
+            return
         for condition, error_object, p in checks:
             complaint = [error_object, p.kind.error_class, 'call', f'"{p.name}"']
             self.add(f'        if (!({condition})) {{')
@@ -394,7 +416,12 @@ class Wrapper:
             if p.is_counted and p.kind.via == 'object_inout':
                 self.add(f'    ompi_check_entry_t *const {p.name}_entry = ompi_check_take({p.object});')
         arguments = [self.argument(p) for p in self.function.parameters if p.kind.small != '...']
+        if self.records:
+            self.add(f'    opal_profile_thread_t *const profile = '
+                     f'opal_profile_begin("{self.name}", (uintptr_t)profile_caller);')
         self.add(call(self.function.body, arguments, '    int outcome = ', ';'))
+        if self.records:
+            self.add('    opal_profile_end(profile);')
         for p in self.present:
             if p.kind.via == 'object_inout':
                 self.store_handle(p)
@@ -435,9 +462,29 @@ class Wrapper:
                     self.add(f'    ompi_check_made({p.object});')
         self.add('    return MPI_SUCCESS;')
 
+    def recording(self):
+        """The copy that records the call. It gets objects for handles, so that the wrapper need not
+        keep these for it, and the address behind the program's call."""
+        copy = Wrapper(self.function, self.name, self.large, records=True)
+        declarations = [p.kind.body.replace('@', p.object) if self.is_passed_resolved(p)
+                        else p.declare(p.ctype(self.large)) for p in self.present]
+        declarations.append('void *profile_caller')
+        copy.resolve()
+        copy.check()
+        copy.run()
+        copy.finish()
+        if any(re.search(r'\bcall\b', line) for line in copy.lines):
+            lines, copy.lines = copy.lines, []
+            copy.describe()
+            copy.add(*lines)
+        head = signature('OMPI_API_PROFILED_COPY int', 'profiled_' + self.name, declarations, '')
+        return '\n'.join([head, '{', *copy.lines, '}', '', ''])
+
     def text(self):
         head = signature('OPAL_EXPORT ' + self.function.returns, 'P' + self.name,
                          self.function.prototype(self.large), '')
+        if self.is_profiled:
+            head = self.recording() + head
         if 'returns' in self.function.flags:
             arguments = [p.name for p in self.function.parameters]
             value = self.function.expression or call(self.function.body, arguments, '', '')

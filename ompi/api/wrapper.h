@@ -12,6 +12,7 @@
 
 #include "opal/include/compiler.h"
 #include "ompi/api/arguments.h"
+#include "opal/profile/profile.h"
 #include "ompi/api/mpi.h"
 #include "ompi/check/left.h"
 #include "ompi/communicator/communicator.h"
@@ -32,6 +33,9 @@
 /* A tool defines the MPI_ name itself and calls the PMPI_ one. */
 #define OMPI_API_ALIAS(name, target)                                                               \
     OPAL_EXPORT extern __typeof__(target) name __attribute__((weak, alias(#target)))
+
+/* Beside the wrapper: the same, for a program that is profiled. */
+#define OMPI_API_PROFILED_COPY static OPAL_NOINLINE
 
 /* Code that a successful call never runs is placed apart. */
 #define OMPI_API_RARE __attribute__((cold))

@@ -43,6 +43,8 @@ static const opal_param_choice_t thread_levels[] = {
 };
 
 static double connect_timeout, spawn_timeout;
+static const char *profile, *trace;
+static int trace_megabytes = 256;
 
 static const opal_param_row_t params[] = {
     {.name = "param_check",
@@ -111,6 +113,27 @@ static const opal_param_row_t params[] = {
      .unit = "s",
      .prose = "How long MPI_Comm_spawn waits for the new processes to call MPI_Init, after the "
               "launcher has started them; 0: for ever. The info key timeout goes before it"},
+    {.name = "profile",
+     .type = OPAL_PARAM_STRING,
+     .value = &profile,
+     .prose = "The directory into which each rank writes where its time in MPI goes, for "
+              "mica-profile, which makes a report of it; mpirun --profile sets it, and makes the "
+              "report"},
+    {.name = "trace",
+     .type = OPAL_PARAM_STRING,
+     .value = &trace,
+     .prose = "The file that mica-profile --trace makes of the records of each call, which the "
+              "ranks write into a directory with the same name and .parts; mpirun --trace sets it, "
+              "and makes the file"},
+    {.name = "trace_limit",
+     .type = OPAL_PARAM_INT,
+     .value = &trace_megabytes,
+     .preset = "256",
+     .min = "2",
+     .max = "1048576",
+     .unit = "MB",
+     .prose = "How much a thread writes for mpi_trace, 16 bytes for a call and 24 for a message at "
+              "each of its ends; what comes behind that is not recorded"},
     {.name = "thread_level",
      .type = OPAL_PARAM_ENUM,
      .value = &thread_level,
@@ -219,6 +242,21 @@ const char *ompi_params_thread_level_name(int level)
     while (choice->name != NULL && choice->value != level)
         choice++;
     return choice->name != NULL ? choice->name : "unknown";
+}
+
+const char *ompi_params_profile(void)
+{
+    return profile;
+}
+
+const char *ompi_params_trace(void)
+{
+    return trace;
+}
+
+uint64_t ompi_params_trace_bytes(void)
+{
+    return (uint64_t)trace_megabytes << 20;
 }
 
 int ompi_params_thread_level(void)

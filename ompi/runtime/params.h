@@ -2,7 +2,8 @@
 /*
  * The parameters of MPI itself: mpi_param_check, mpi_check, mpi_initial_errhandler,
  * mpi_max_communicators, mpi_memory_alloc_kinds, mpi_connect_timeout, mpi_spawn_timeout,
- * mpi_thread_level, mpi_explain, mpi_leave_pinned, mpi_leave_pinned_pipeline.
+ * mpi_thread_level, mpi_explain, mpi_roll_call, mpi_leave_pinned, mpi_leave_pinned_pipeline,
+ * mpi_profile, mpi_trace, mpi_trace_limit.
  *
  * Threading: one thread at a time; the caller ensures it.
  */
@@ -33,6 +34,10 @@ double ompi_params_spawn_timeout(void);
 int ompi_params_thread_level(void); /* MPI_THREAD_*, which grow with what is permitted */
 const char *ompi_params_thread_level_name(int level);
 bool ompi_params_explain(void);
+
+const char *ompi_params_profile(void); /* NULL: no profile */
+const char *ompi_params_trace(void);   /* NULL: no trace */
+uint64_t ompi_params_trace_bytes(void);
 
 /* What the user asked for; ompi/mca/mpool decides. Never OPAL_LEAVE_PINNED_NOT_SET. */
 opal_leave_pinned_t ompi_params_leave_pinned(void);

@@ -19,6 +19,7 @@
 #include "opal/mca/base/pvar.h"
 #include "opal/mca/pmi/base/base.h"
 #include "opal/process/job.h"
+#include "opal/profile/profile.h"
 #include "opal/runtime/init.h"
 #include "opal/util/log.h"
 #include "ompi/attribute/attribute.h"
@@ -36,6 +37,7 @@
 #include "ompi/request/request.h"
 #include "ompi/runtime/params.h"
 #include "ompi/runtime/roll_call.h"
+#include "ompi/runtime/profile.h"
 #include "ompi/session/session.h"
 
 typedef enum state { NEW, STARTING, RUNNING, ENDING, ENDED } state_t;
@@ -141,6 +143,7 @@ static opal_status_t start_runtime(ompi_runtime_start_t how, opal_failure_t fail
         return status;
     }
     ompi_roll_call_start();
+    ompi_profile_start();
     /* Every framework is open now: reports settings that no parameter has. */
     opal_param_diagnose_unknown(is_of_others);
     return OPAL_SUCCESS;
@@ -151,6 +154,7 @@ static opal_status_t end_runtime(void)
     ompi_roll_call_stop();
     ompi_file_stop();
     ompi_messages_stop();
+    ompi_profile_stop();
     ompi_psets_forget();
     ompi_file_fini();
     ompi_comm_fini();
@@ -175,11 +179,17 @@ static struct {
     pid_t process; /* that has started: a child of fork has no part in its end */
 } runtime;
 
+static unsigned usable_mode(void)
+{
+    unsigned mode = ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED;
+    return opal_profile_is_on ? mode | OMPI_API_PROFILED : mode;
+}
+
 static void set_mode(void)
 {
     unsigned mode = OMPI_API_UNUSABLE | OMPI_API_CHECKED;
     if (runtime.users > 0)
-        mode = ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED;
+        mode = usable_mode();
     atomic_store(&ompi_api_mode_word, mode);
 }
 
@@ -357,6 +367,7 @@ int ompi_runtime_init(int required, int *provided)
     ompi_comm_open_world();
     if (ompi_params_explain())
         ompi_explain_start(ompi_params_thread_level_name(thread_level));
+    opal_profile_note_begin();
     atomic_store(&state, RUNNING);
     *provided = thread_level;
     return MPI_SUCCESS;
@@ -366,7 +377,7 @@ int ompi_runtime_init(int required, int *provided)
 bool ompi_runtime_check_changed(void)
 {
     unsigned mode = ompi_api_mode();
-    unsigned checked = ompi_params_check() ? OMPI_API_CHECKED : OMPI_API_UNCHECKED;
+    unsigned checked = usable_mode();
     while ((mode & OMPI_API_UNUSABLE) == 0 &&
            !atomic_compare_exchange_weak(&ompi_api_mode_word, &mode, checked))
         continue;
@@ -378,6 +389,7 @@ int ompi_runtime_finalize(void)
     if (!move_state(RUNNING, ENDING))
         return MPI_ERR_OTHER;
     ompi_explain_finish();
+    opal_profile_note_end();
     ompi_comm_close_world(ompi_runtime_initial_errhandler());
     int error = ompi_runtime_release();
     atomic_store(&state, ENDED);

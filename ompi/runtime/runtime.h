@@ -42,6 +42,9 @@ enum {
     OMPI_API_UNCHECKED = 0, /* running, arguments are not checked */
     OMPI_API_CHECKED = 1,   /* bit: check arguments */
     OMPI_API_UNUSABLE = 2,  /* bit: MPI is not initialized, and no session is open */
+    OMPI_API_PROFILED =
+        4, /* bit: calls are recorded, by a copy of the wrapper. Never with UNUSABLE */
+    OMPI_API_APART = OMPI_API_UNUSABLE | OMPI_API_PROFILED,
 };
 
 /* Written when the first user comes and the last one goes. Relaxed: it guards no data, the program

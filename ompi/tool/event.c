@@ -57,6 +57,7 @@ OPAL_REACHED_DIRECTLY(ompi_events_wanted);
 /* Protects all that follows, and ompi_events_wanted. */
 static opal_short_lock_t lock;
 static opal_list_t registrations = {{&registrations.head, &registrations.head}}; /* newest first */
+static bool is_traced;                                                           /* by mpi_trace */
 static bool has_dropped; /* some registration has; it may not be possible to tell it yet */
 
 /* Calls of functions of tools that this thread is in. A tool that does as it is told has at most
@@ -125,7 +126,7 @@ static registration_t *find(MPI_T_event_registration handle)
 /* With the lock. A bound registration must hear that its communicator is freed. */
 static void set_wanted(void)
 {
-    unsigned wanted = 0;
+    unsigned wanted = is_traced ? 1u << OMPI_EVENT_TRACED : 0;
     for (opal_list_node_t *node = opal_list_first(&registrations); node != NULL;
          node = opal_list_next(&registrations, node)) {
         const registration_t *registration = registration_at(node);
@@ -270,6 +271,14 @@ static void unbind_from(const ompi_communicator_t *comm)
             registration->is_unbound = true;
         }
     }
+    set_wanted();
+    opal_short_release(&lock);
+}
+
+void ompi_event_set_traced(bool traced)
+{
+    opal_short_acquire(&lock);
+    is_traced = traced;
     set_wanted();
     opal_short_release(&lock);
 }

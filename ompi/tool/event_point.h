@@ -38,7 +38,8 @@ typedef enum ompi_event {
     OMPI_EVENT_REGISTRATION_EVICTED, /* ompi_event_evicted_t */
     OMPI_EVENT_COMMUNICATOR_MADE,    /* ompi_event_communicator_t */
     OMPI_EVENT_COMMUNICATOR_FREED,   /* ompi_event_communicator_t */
-    OMPI_EVENTS
+    OMPI_EVENTS,
+    OMPI_EVENT_TRACED = 31, /* no type: the bit by which mpi_trace sees matches */
 } ompi_event_t;
 
 /* -- data. Tools read these structures as they are: int, unsigned and MPI_Count, no padding -- */
@@ -126,6 +127,17 @@ static inline bool ompi_event_is_wanted(ompi_event_t event)
     unsigned wanted = atomic_load_explicit(&ompi_events_wanted, memory_order_relaxed);
     return opal_unlikely((wanted & 1u << event) != 0);
 }
+
+/* Matches are also seen by mpi_trace. */
+static inline bool ompi_event_is_match_wanted(void)
+{
+    unsigned wanted = atomic_load_explicit(&ompi_events_wanted, memory_order_relaxed);
+    return opal_unlikely((wanted & (1u << OMPI_EVENT_MESSAGE_MATCHED | 1u << OMPI_EVENT_TRACED)) !=
+                         0);
+}
+
+/* The points of matches call their function for mpi_trace, too, or do not any more. */
+void ompi_event_set_traced(bool traced);
 
 /* Of two that belong together: whether the first or the second is. */
 static inline bool ompi_event_is_either_wanted(ompi_event_t first, ompi_event_t second)

@@ -253,7 +253,7 @@ const ompi_event_type_t ompi_event_types[OMPI_EVENTS] = {
         },
 };
 
-_Static_assert(OMPI_EVENTS <= 32, "ompi_events_wanted has a bit for each event");
+_Static_assert(OMPI_EVENTS <= OMPI_EVENT_TRACED, "ompi_events_wanted has a bit for each event");
 
 const ompi_event_type_t *ompi_event_type_at(int index)
 {

@@ -97,6 +97,9 @@ int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 
 /* Names the component and the algorithm that carry out such a blocking call; NULL: unknown. */
 const char *ompi_coll_explain(const ompi_coll_call_t *call, const char **component);
+/* A component that has several algorithms tells which one carries out the call, while
+ * opal_profile_is_on. The name stays where it is. Under ompi_lock. */
+OPAL_EXPORT void ompi_coll_note_algorithm(const ompi_coll_call_t *call, const char *name);
 
 /* What tools are told of a call, but for its number and its error. */
 ompi_event_collective_t ompi_coll_describe(const ompi_coll_call_t *call, ompi_event_form_t form);

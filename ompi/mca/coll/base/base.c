@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "opal/node/node.h"
+#include "opal/profile/profile.h"
 #include "ompi/handle/handle.h"
 #include "ompi/check/left.h"
 #include "ompi/mca/coll/base/check.h"
@@ -41,11 +42,30 @@ void ompi_coll_start(void)
         counts[i] = ompi_coll_counts_of(mca_coll_framework.candidates[i].name);
 }
 
+static const char *algorithm = ""; /* that the component has told; under ompi_lock */
+
+void ompi_coll_note_algorithm(const ompi_coll_call_t *call, const char *name)
+{
+    if (call->comm->parent == NULL)
+        algorithm = name;
+}
+
+/* For mpi_profile. */
+OPAL_NOINLINE static void profile_call(const ompi_coll_call_t *call, size_t i)
+{
+    MPI_Count bytes = ompi_coll_describe(call, OMPI_EVENT_BLOCKING).bytes;
+    opal_profile_collective(mca_coll_framework.candidates[i].name, algorithm, (uint64_t)bytes);
+    algorithm = "";
+}
+
 /* The component at that index carries out a call of the program. It may leave that to another. */
 static inline void count_call(const ompi_coll_call_t *call, size_t i)
 {
-    if (opal_likely(call->comm->parent == NULL))
-        opal_count(&(*counts[i])[call->kind], 1);
+    if (opal_unlikely(call->comm->parent != NULL))
+        return;
+    opal_count(&(*counts[i])[call->kind], 1);
+    if (opal_unlikely(opal_profile_is_on))
+        profile_call(call, i);
 }
 
 static const ompi_coll_ops_t *ops_at(size_t i)

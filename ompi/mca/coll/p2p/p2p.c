@@ -6,6 +6,7 @@
 
 #include "opal/mca/base/bound.h"
 #include "opal/mca/base/component.h"
+#include "opal/profile/profile.h"
 
 static bool has_own_counts(ompi_coll_kind_t kind)
 {
@@ -109,6 +110,8 @@ static int build(const ompi_coll_call_t *call, void *state, ompi_schedule_t *sch
     if (chosen == NULL)
         return MPI_SUCCESS;
     opal_count(&p2p_counts[family][chosen - p2p_rules.algorithms[family]], 1);
+    if (opal_unlikely(opal_profile_is_on))
+        ompi_coll_note_algorithm(call, chosen->name);
     return chosen->build(call, schedule);
 }
 

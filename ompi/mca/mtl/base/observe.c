@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What tools see of messages that a network matches: counts, and events. */
 #include "ompi/mca/mtl/mtl.h"
+
+#include "opal/profile/profile.h"
+#include "ompi/mca/pml/pml.h"
 #include "ompi/tool/event_point.h"
 
 ompi_mtl_counts_t ompi_mtl_counts;
@@ -22,8 +25,20 @@ OPAL_NOINLINE static void raise_matched(const ompi_mtl_request_t *receive,
     ompi_event_raise(OMPI_EVENT_MESSAGE_MATCHED, OMPI_EVENT_LOCKED, receive->route.comm, &data);
 }
 
+static void trace_matched(const ompi_mtl_request_t *receive, const ompi_mtl_arrival_t *arrival)
+{
+    opal_profile_matched(&(opal_profile_message_t){
+        .peer = ompi_comm_process(receive->route.comm, arrival->source),
+        .context = ompi_comm_wire_context(receive->route.comm, receive->route.context),
+        .tag = arrival->tag,
+        .bytes = arrival->bytes,
+    });
+}
+
 void ompi_mtl_matched(const ompi_mtl_request_t *receive, const ompi_mtl_arrival_t *arrival)
 {
+    if (opal_unlikely(opal_profile_traces))
+        trace_matched(receive, arrival);
     if (opal_is_demanded(&ompi_mtl_counting)) {
         opal_count_message(&ompi_mtl_counts.received, arrival->bytes);
         opal_count_message(&receive->route.comm->network_received, arrival->bytes);

@@ -3,6 +3,7 @@
  * waiting and blocking calls are made here. */
 #include <stdlib.h>
 
+#include "opal/profile/profile.h"
 #include "opal/util/pool.h"
 #include "ompi/mca/pml/cm/cm.h"
 #include "ompi/mca/pml/cm/retry.h"
@@ -23,6 +24,18 @@ void cm_requests_end(void)
 
 /* -- counted sends ------------------------------------------------------------------------ */
 
+/* For mpi_profile. */
+static void profile_sent(const ompi_route_t *to, size_t bytes)
+{
+    opal_profile_sent(&(opal_profile_message_t){
+        .peer = ompi_comm_process(to->comm, to->rank),
+        .context = ompi_comm_wire_context(to->comm, to->context),
+        .tag = to->tag,
+        .is_own = to->context == OMPI_CONTEXT_USER,
+        .bytes = bytes,
+    });
+}
+
 static void count_sent(const ompi_route_t *to, const ompi_data_t *data)
 {
     if (!opal_is_demanded(&ompi_mtl_counting))
@@ -30,6 +43,8 @@ static void count_sent(const ompi_route_t *to, const ompi_data_t *data)
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     opal_count_message(&ompi_mtl_counts.sent, bytes);
     opal_count_message(&to->comm->network_sent, bytes);
+    if (opal_profile_is_on)
+        profile_sent(to, bytes);
 }
 
 static bool send_now(const ompi_route_t *to, const ompi_data_t *data)

@@ -103,7 +103,7 @@ OPAL_NOINLINE static void deliver_eager_observed(ob1_receive_t *receive, int sou
 void ob1_deliver_eager(ob1_receive_t *receive, int source, int tag, const void *payload,
                        size_t bytes)
 {
-    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+    if (ompi_event_is_match_wanted())
         deliver_eager_observed(receive, source, tag, payload, bytes);
     else
         deliver_eager(receive, source, tag, payload, bytes);
@@ -196,7 +196,7 @@ void ob1_deliver(ob1_receive_t *receive, opal_process_t *from, unsigned kind, co
         return;
     }
     ob1_peer_t *peer = ob1_peer(from);
-    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+    if (ompi_event_is_match_wanted())
         ob1_raise_matched(receive, kind, bytes, length);
     if (kind == OB1_EAGER_SYNC)
         take_eager_sync(receive, peer, bytes, length);
@@ -210,7 +210,7 @@ void ob1_deliver_head_only(ob1_receive_t *receive, const ob1_message_t *message)
 {
     ob1_sync_t head;
     memcpy(&head, message->frame, sizeof head);
-    if (ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+    if (ompi_event_is_match_wanted())
         ob1_raise_matched(receive, message->kind, message->frame, message->length);
     set_matched(receive, &head.match, 0);
     if (message->kind == OB1_EAGER_SYNC)

@@ -53,9 +53,24 @@ static const ob1_peer_t *peer_at(const ob1_receive_t *receive, int source)
     return ob1_known_peer(ompi_comm_process(receive->comm, source));
 }
 
+/* For mpi_trace. */
+static void trace_matched(const ob1_receive_t *receive, const ob1_match_t *match, size_t bytes)
+{
+    opal_profile_matched(&(opal_profile_message_t){
+        .peer = ompi_comm_process(receive->comm, match->source),
+        .context = match->context,
+        .tag = match->tag,
+        .bytes = bytes,
+    });
+}
+
 void ob1_raise_matched_eager(const ob1_receive_t *receive, int source, int tag, size_t bytes)
 {
     ob1_match_t match = match_of(receive, source, tag);
+    if (opal_profile_traces)
+        trace_matched(receive, &match, bytes);
+    if (!ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+        return;
     ompi_event_message_t data = describe(&match, peer_at(receive, source), OB1_EAGER, bytes);
     ompi_event_raise(OMPI_EVENT_MESSAGE_MATCHED, OMPI_EVENT_LOCKED, receive->comm, &data);
 }
@@ -65,8 +80,12 @@ void ob1_raise_matched(const ob1_receive_t *receive, unsigned kind, const void *
 {
     ob1_match_t match;
     memcpy(&match, frame, sizeof match);
-    ompi_event_message_t data = describe(&match, peer_at(receive, match.source), kind,
-                                         ob1_message_bytes(kind, frame, length));
+    size_t bytes = ob1_message_bytes(kind, frame, length);
+    if (opal_profile_traces)
+        trace_matched(receive, &match, bytes);
+    if (!ompi_event_is_wanted(OMPI_EVENT_MESSAGE_MATCHED))
+        return;
+    ompi_event_message_t data = describe(&match, peer_at(receive, match.source), kind, bytes);
     ompi_event_raise(OMPI_EVENT_MESSAGE_MATCHED, OMPI_EVENT_LOCKED, receive->comm, &data);
 }
 

@@ -43,8 +43,11 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
     if (opal_likely(was_sent))
         lane->credit -= ob1_cost_of(bytes);
     opal_short_release(&lane->lock);
-    if (opal_is_demanded(&ob1_counting) && was_sent)
+    if (opal_is_demanded(&ob1_counting) && was_sent) {
         ob1_count_sent_unlocked(&((ob1_comm_t *)to->comm->pml)->sent_unlocked, bytes);
+        if (opal_profile_is_on)
+            ob1_profile_sent(peer, &match, bytes);
+    }
     return was_sent;
 }
 

@@ -62,6 +62,7 @@
 
 #include "opal/mca/base/pvar.h"
 #include "opal/mca/btl/btl.h"
+#include "opal/profile/profile.h"
 #include "opal/threads/lock.h"
 #include "opal/util/list.h"
 #include "opal/util/names.h"
@@ -253,20 +254,34 @@ static inline ob1_comm_t *ob1_comm_of(const ompi_communicator_t *comm)
 
 extern const opal_pvar_row_t ob1_pvars[];
 
+/* For mpi_profile. */
+static inline void ob1_profile_sent(const ob1_peer_t *peer, const ob1_match_t *match, size_t bytes)
+{
+    opal_profile_sent(&(opal_profile_message_t){
+        .peer = peer->process->index,
+        .context = match->context,
+        .tag = match->tag,
+        .is_own = match->context % OMPI_CONTEXT_COUNT == OMPI_CONTEXT_USER,
+        .bytes = bytes,
+    });
+}
+
 /* A message was sent, and there is demand; under ompi_lock. */
 static inline void ob1_count_sent_demanded(const ob1_peer_t *peer, const ompi_communicator_t *comm,
-                                           size_t bytes)
+                                           const ob1_match_t *match, size_t bytes)
 {
     ob1_comm_t *own = comm->pml;
     opal_count_message(&peer->counts->sent, bytes);
     opal_count_message(&own->sent, bytes);
+    if (opal_profile_is_on)
+        ob1_profile_sent(peer, match, bytes);
 }
 
 static inline void ob1_count_sent(const ob1_peer_t *peer, const ompi_communicator_t *comm,
-                                  size_t bytes)
+                                  const ob1_match_t *match, size_t bytes)
 {
     if (opal_is_demanded(&ob1_counting))
-        ob1_count_sent_demanded(peer, comm, bytes);
+        ob1_count_sent_demanded(peer, comm, match, bytes);
 }
 
 static inline void ob1_count_protocol(ob1_protocol_t protocol, size_t bytes)

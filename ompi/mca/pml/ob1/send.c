@@ -167,7 +167,7 @@ static bool give_name(ob1_send_t *send)
 /* The first frame has left, which begins the message. */
 static void count(const ob1_send_t *send, ob1_protocol_t protocol)
 {
-    ob1_count_sent(send->peer, send->request.comm, send->bytes);
+    ob1_count_sent(send->peer, send->request.comm, &send->match, send->bytes);
     ob1_count_protocol(protocol, send->bytes);
 }
 
@@ -387,7 +387,7 @@ static bool push_first(ob1_send_t *send)
     }
     if (!push_eager(send->peer, &send->match, &send->data, send->bytes))
         return false;
-    ob1_count_sent(send->peer, send->request.comm, send->bytes);
+    ob1_count_sent(send->peer, send->request.comm, &send->match, send->bytes);
     ob1_send_finish(send);
     return true;
 }
@@ -510,8 +510,10 @@ OPAL_INLINE bool send_short(const ompi_route_t *to, const ompi_data_t *data, omp
     ob1_peer_charge(peer, bytes);
     if (opal_unlikely(!write_short(peer->btl, ob1_match_of(to), data, bytes)))
         return not_sent(to, data);
-    if (is_counted)
-        ob1_count_sent_demanded(peer, to->comm, bytes);
+    if (is_counted) {
+        ob1_match_t match = ob1_match_of(to);
+        ob1_count_sent_demanded(peer, to->comm, &match, bytes);
+    }
     return true;
 }
 
@@ -542,7 +544,7 @@ static bool try_send_eager(const ompi_route_t *to, const ompi_data_t *data, ompi
     ob1_match_t match = ob1_match_of(to);
     if (!push_eager(peer, &match, data, bytes))
         return false;
-    ob1_count_sent(peer, to->comm, bytes);
+    ob1_count_sent(peer, to->comm, &match, bytes);
     return true;
 }
 
