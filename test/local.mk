@@ -15,6 +15,7 @@ include $(top_srcdir)/test/unit/opal/local.mk
 include $(top_srcdir)/test/unit/ompi/local.mk
 include $(top_srcdir)/test/unit/tools/heap/local.mk
 include $(top_srcdir)/test/unit/tools/mpirun/local.mk
+include $(top_srcdir)/test/unit/tools/profile/local.mk
 
 fuzz_targets += test/fuzz/elf_file
 test_fuzz_elf_file_CFLAGS = $(fuzz_cflags)
@@ -209,6 +210,7 @@ EXTRA_DIST += \
 	%D%/mpi \
 	%D%/mpirun \
 	%D%/net \
+	%D%/profile \
 	%D%/tree \
 	%D%/wrapper
 

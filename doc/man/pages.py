@@ -20,6 +20,7 @@ PAGES = {
     "mpicc": ("mpicc, mpicxx, mpic++, mpicc_abi, mpicxx_abi, mpifort, mpif90, mpif77", "compile and link MPI programs"),
     "ompi_info": ("ompi_info", "report the installation, components and parameters of Mica"),
     "mica-ps": ("mica-ps", "show the ranks of a running MPI job, and who waits for whom"),
+    "mica-profile": ("mica-profile", "report where the time of an MPI job went"),
     "mica-heap": ("mica-heap", "show the shared heap of a running MPI job"),
 }
 SECTIONS = {"Exit status": "EXIT STATUS", "Environment": "ENVIRONMENT"}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two passes over the records: the first counts messages, the second writes. See chrome.h. */
+#include "tools/profile/chrome.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/profile/trace.h"
+#include "opal/util/log.h"
+#include "opal/util/text.h"
+#include "tools/profile/flows.h"
+#include "tools/profile/summary.h"
+
+enum { KIND_BITS = 4, KIND_MASK = 15, SITE_BITS = 16, CONTEXTS = 4, WORD = 8 };
+
+/* A message or a wait, until the record of its call comes. */
+typedef struct part {
+    unsigned kind;
+    uint64_t words[3];
+} part_t;
+
+/* The records of a thread, while they are read. */
+typedef struct reader {
+    const record_t *record;
+    const opal_profile_block_t *block;
+    unsigned rank, thread;
+    const uint64_t *words;
+    size_t count, bytes;
+    part_t *parts;
+    size_t part_count, part_room;
+} reader_t;
+
+/* A message of a rank with several threads, which are read one after the other. */
+typedef struct numbered {
+    uint32_t order;
+    flow_end_t end;
+    flow_key_t key;
+    size_t index;
+} numbered_t;
+
+/* Of such a rank. */
+typedef struct numbers {
+    numbered_t *messages; /* in the first pass */
+    size_t count, room;
+    uint64_t *before; /* of each message: how many of its kind were before it */
+    size_t next;      /* in the second pass */
+} numbers_t;
+
+typedef struct chrome {
+    const char *folder;
+    FILE *out;
+    records_t records;
+    summary_t summary;
+    flows_t flows;
+    numbers_t *numbers; /* by rank */
+    bool is_first_pass, has_events;
+    uint64_t calls, messages;
+} chrome_t;
+
+/* -- reading ---------------------------------------------------------------------------------- */
+
+static char *path_of(const chrome_t *chrome, unsigned rank, unsigned thread)
+{
+    return opal_xprintf("%s/" OPAL_PROFILE_PREFIX "%u.%u" OPAL_TRACE_SUFFIX, chrome->folder, rank,
+                        thread);
+}
+
+/* False: there are no records of this thread. */
+static bool open_reader(const chrome_t *chrome, unsigned rank, unsigned thread, reader_t *reader)
+{
+    struct stat status;
+    char *path = path_of(chrome, rank, thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *memory = MAP_FAILED;
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= 2 * WORD)
+        memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    bool is_good = memory != MAP_FAILED && *(const uint64_t *)memory == OPAL_TRACE_MAGIC;
+    if (fd >= 0 && !is_good)
+        opal_log_warning("%s is no trace, and is left out", path);
+    free(path);
+    if (!is_good) {
+        if (memory != MAP_FAILED)
+            munmap(memory, (size_t)status.st_size);
+        return false;
+    }
+    const record_t *record = &chrome->records.ranks[rank];
+    *reader = (reader_t){.record = record,
+                         .block = record_block(record, thread),
+                         .rank = rank,
+                         .thread = thread,
+                         .words = memory,
+                         .count = (size_t)status.st_size / WORD,
+                         .bytes = (size_t)status.st_size};
+    return true;
+}
+
+static void close_reader(reader_t *reader)
+{
+    munmap((void *)(uintptr_t)reader->words, reader->bytes);
+    free(reader->parts);
+}
+
+static void keep_part(reader_t *reader, const uint64_t *words, unsigned count)
+{
+    if (reader->part_count == reader->part_room) {
+        reader->part_room = 2 * reader->part_room + 8;
+        reader->parts = opal_xrealloc(reader->parts, reader->part_room * sizeof *reader->parts);
+    }
+    part_t *part = &reader->parts[reader->part_count++];
+    part->kind = words[0] & KIND_MASK;
+    memcpy(part->words, words, count * sizeof *words);
+}
+
+static flow_key_t key_of(const reader_t *reader, const part_t *part)
+{
+    uint32_t peer = (uint32_t)(part->words[1] >> 32);
+    bool is_sent = part->kind == OPAL_TRACE_SENT;
+    return (flow_key_t){.context = (uint32_t)part->words[2],
+                        .from = is_sent ? reader->rank : peer,
+                        .to = is_sent ? peer : reader->rank,
+                        .tag = (int32_t)(uint32_t)part->words[1]};
+}
+
+static flow_end_t end_of(const part_t *part)
+{
+    return part->kind == OPAL_TRACE_SENT ? FLOW_SENT : FLOW_MATCHED;
+}
+
+static bool has_threads(const reader_t *reader)
+{
+    return reader->record->head->blocks > 1;
+}
+
+static bool is_message(const part_t *part)
+{
+    return part->kind == OPAL_TRACE_SENT || part->kind == OPAL_TRACE_MATCHED;
+}
+
+/* -- writing ---------------------------------------------------------------------------------- */
+
+static double usec_of(const reader_t *reader, uint64_t ticks)
+{
+    return record_moment(reader->record, ticks) * 1e6;
+}
+
+/* Up to the time of the event: all that differs between kinds follows. */
+static void begin_event(chrome_t *chrome, const char *phase, unsigned rank, unsigned thread)
+{
+    fprintf(chrome->out, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u", chrome->has_events ? ",\n" : "",
+            phase, rank, thread);
+    chrome->has_events = true;
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text != 0; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fputc('\\', out);
+        fputc(c < 0x20 ? '?' : c, out);
+    }
+    fputc('"', out);
+}
+
+static void put_name(chrome_t *chrome, const char *kind, unsigned rank, unsigned thread, char *text)
+{
+    begin_event(chrome, "M", rank, thread);
+    fprintf(chrome->out, ",\"name\":\"%s\",\"args\":{\"name\":", kind);
+    put_text(chrome->out, text);
+    fputs("}}", chrome->out);
+    free(text);
+}
+
+static void put_slice(chrome_t *chrome, const reader_t *reader, uint64_t begin, uint64_t ticks,
+                      const char *name, const char *category)
+{
+    begin_event(chrome, "X", reader->rank, reader->thread);
+    fprintf(chrome->out, ",\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\",\"cat\":\"%s\"",
+            usec_of(reader, begin), record_seconds(reader->record, ticks) * 1e6, name, category);
+}
+
+static void put_flow(chrome_t *chrome, const reader_t *reader, const part_t *part, double usec)
+{
+    flow_key_t key = key_of(reader, part);
+    numbers_t *numbers = &chrome->numbers[reader->rank];
+    uint64_t id = has_threads(reader)
+                      ? flows_id(&chrome->flows, &key, numbers->before[numbers->next++])
+                      : flows_next(&chrome->flows, &key, end_of(part));
+    if (id == 0)
+        return;
+    bool is_sent = part->kind == OPAL_TRACE_SENT;
+    begin_event(chrome, is_sent ? "s" : "f", reader->rank, reader->thread);
+    fprintf(chrome->out,
+            ",\"ts\":%.3f,\"id\":%llu,\"name\":\"message\",\"cat\":\"%s\"%s,\"args\":{\"from\":%u,"
+            "\"to\":%u,\"tag\":%d,\"bytes\":%llu}}",
+            usec, (unsigned long long)id, key.context % CONTEXTS == 0 ? "message" : "library",
+            is_sent ? "" : ",\"bp\":\"e\"", key.from, key.to, key.tag,
+            (unsigned long long)(part->words[0] >> KIND_BITS));
+    chrome->messages += is_sent;
+}
+
+/* A call with its parts. A message is drawn from where its call begins to where its call ends. */
+static void put_call(chrome_t *chrome, reader_t *reader, const uint64_t *words)
+{
+    uint64_t begin = words[0] >> KIND_BITS, ticks = words[1] >> SITE_BITS;
+    uint64_t slot = words[1] & ((1 << SITE_BITS) - 1);
+    int site = summary_site_of(&chrome->summary, reader->block, slot);
+    put_slice(chrome, reader, begin, ticks,
+              site >= 0 ? chrome->summary.sites[site].place->function : "MPI", "mpi");
+    fputs(",\"args\":{\"place\":", chrome->out);
+    put_text(chrome->out, site >= 0 ? chrome->summary.sites[site].text : "");
+    fputs("}}", chrome->out);
+    for (size_t i = 0; i < reader->part_count; i++) {
+        const part_t *part = &reader->parts[i];
+        if (is_message(part)) {
+            uint64_t at = part->kind == OPAL_TRACE_SENT ? begin : begin + ticks;
+            put_flow(chrome, reader, part, usec_of(reader, at));
+        } else {
+            put_slice(chrome, reader, part->words[0] >> KIND_BITS, part->words[1] >> SITE_BITS,
+                      "waiting", "wait");
+            fputc('}', chrome->out);
+        }
+    }
+    chrome->calls++;
+}
+
+/* -- passes ----------------------------------------------------------------------------------- */
+
+static void keep_message(numbers_t *numbers, const reader_t *reader, const part_t *part)
+{
+    if (numbers->count == numbers->room) {
+        numbers->room = 2 * numbers->room + 64;
+        numbers->messages =
+            opal_xrealloc(numbers->messages, numbers->room * sizeof *numbers->messages);
+    }
+    numbers->messages[numbers->count] = (numbered_t){.order = (uint32_t)(part->words[2] >> 32),
+                                                     .end = end_of(part),
+                                                     .key = key_of(reader, part),
+                                                     .index = numbers->count};
+    numbers->count++;
+}
+
+/* A message that was recorded before there were several threads has order 0, and comes first. */
+static int compare_order(const void *a, const void *b)
+{
+    const numbered_t *one = a, *other = b;
+    if (one->order != other->order)
+        return one->order < other->order ? -1 : 1;
+    return one->index < other->index ? -1 : 1;
+}
+
+/* All messages of the rank are known. */
+static void count_in_order(chrome_t *chrome, numbers_t *numbers)
+{
+    if (numbers->count == 0)
+        return;
+    qsort(numbers->messages, numbers->count, sizeof *numbers->messages, compare_order);
+    numbers->before = opal_xcalloc(numbers->count, sizeof *numbers->before);
+    for (size_t i = 0; i < numbers->count; i++) {
+        const numbered_t *each = &numbers->messages[i];
+        numbers->before[each->index] = flows_count(&chrome->flows, &each->key, each->end);
+    }
+    free(numbers->messages);
+    numbers->messages = NULL;
+}
+
+static void count_message(chrome_t *chrome, const reader_t *reader, const part_t *part)
+{
+    flow_key_t key = key_of(reader, part);
+    if (has_threads(reader))
+        keep_message(&chrome->numbers[reader->rank], reader, part);
+    else
+        flows_count(&chrome->flows, &key, end_of(part));
+}
+
+static void take_call(chrome_t *chrome, reader_t *reader, const uint64_t *words)
+{
+    if (!chrome->is_first_pass)
+        put_call(chrome, reader, words);
+    for (size_t i = 0; i < reader->part_count && chrome->is_first_pass; i++) {
+        if (is_message(&reader->parts[i]))
+            count_message(chrome, reader, &reader->parts[i]);
+    }
+    reader->part_count = 0;
+}
+
+/* The thread may have been killed in the middle of a record. */
+static void read_thread(chrome_t *chrome, reader_t *reader)
+{
+    for (size_t i = 2; i < reader->count;) {
+        const uint64_t *words = reader->words + i;
+        unsigned kind = words[0] & KIND_MASK;
+        unsigned length = kind == OPAL_TRACE_PADDING                           ? 1
+                          : kind == OPAL_TRACE_CALL || kind == OPAL_TRACE_WAIT ? 2
+                                                                               : 3;
+        if (kind == OPAL_TRACE_END || kind > OPAL_TRACE_PADDING || i + length > reader->count)
+            break;
+        if (kind == OPAL_TRACE_CALL)
+            take_call(chrome, reader, words);
+        else if (kind != OPAL_TRACE_PADDING)
+            keep_part(reader, words, length);
+        i += length;
+    }
+}
+
+static void note_cut(chrome_t *chrome, const reader_t *reader)
+{
+    char text[SUMMARY_TEXT_BYTES];
+    uint64_t cut = reader->words[1];
+    if (cut == 0 || chrome->is_first_pass)
+        return;
+    opal_log_warning("the trace of rank %u ends %s after the beginning: it has reached "
+                     "mpi_trace_limit (%zu MB); --mca mpi_trace_limit MB sets it",
+                     reader->rank, summary_seconds(record_moment(reader->record, cut), text),
+                     reader->bytes >> 20);
+    begin_event(chrome, "i", reader->rank, reader->thread);
+    fprintf(chrome->out, ",\"ts\":%.3f,\"s\":\"t\",\"name\":\"the trace was cut here\"}",
+            usec_of(reader, cut));
+}
+
+static void name_thread(chrome_t *chrome, const reader_t *reader)
+{
+    const opal_profile_head_t *head = reader->record->head;
+    if (chrome->is_first_pass)
+        return;
+    if (reader->thread == 0) {
+        put_name(chrome, "process_name", reader->rank, 0,
+                 opal_xprintf("rank %u (%s)", reader->rank, head->host));
+        begin_event(chrome, "M", reader->rank, 0);
+        fprintf(chrome->out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}",
+                reader->rank);
+    }
+    put_name(chrome, "thread_name", reader->rank, reader->thread,
+             opal_xprintf("thread %llu", (unsigned long long)reader->block->thread));
+}
+
+static void pass(chrome_t *chrome)
+{
+    for (unsigned rank = 0; rank < chrome->records.size; rank++) {
+        const record_t *record = &chrome->records.ranks[rank];
+        for (unsigned i = 0; record->head != NULL && i < record->head->blocks; i++) {
+            reader_t reader;
+            if (!open_reader(chrome, rank, i, &reader))
+                continue;
+            name_thread(chrome, &reader);
+            read_thread(chrome, &reader);
+            note_cut(chrome, &reader);
+            close_reader(&reader);
+        }
+        if (chrome->is_first_pass)
+            count_in_order(chrome, &chrome->numbers[rank]);
+    }
+}
+
+static void free_numbers(chrome_t *chrome)
+{
+    for (unsigned rank = 0; rank < chrome->records.size; rank++)
+        free(chrome->numbers[rank].before);
+    free(chrome->numbers);
+}
+
+static bool write_trace(chrome_t *chrome, const char *path)
+{
+    chrome->out = fopen(path, "w");
+    bool is_good = chrome->out != NULL;
+    if (is_good) {
+        fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", chrome->out);
+        chrome->numbers = opal_xcalloc(chrome->records.size, sizeof *chrome->numbers);
+        chrome->is_first_pass = true;
+        pass(chrome);
+        flows_number(&chrome->flows);
+        chrome->is_first_pass = false;
+        pass(chrome);
+        fputs("\n]}\n", chrome->out);
+        free_numbers(chrome);
+        is_good = ferror(chrome->out) == 0;
+        is_good = fclose(chrome->out) == 0 && is_good;
+    }
+    if (!is_good)
+        opal_log_error("cannot write %s: %s", path, strerror(errno));
+    return is_good;
+}
+
+/* -- the folder ------------------------------------------------------------------------------- */
+
+static bool is_record(const char *name, bool is_profile)
+{
+    const char *dot = strrchr(name, '.');
+    return strncmp(name, OPAL_PROFILE_PREFIX, strlen(OPAL_PROFILE_PREFIX)) == 0 && dot != NULL &&
+           (strcmp(dot, OPAL_TRACE_SUFFIX) == 0 ||
+            (!is_profile && strcmp(dot, OPAL_PROFILE_SUFFIX) == 0));
+}
+
+/* What else is in the folder stays. */
+static void remove_records(const char *folder, bool is_profile)
+{
+    DIR *entries = opendir(folder);
+    struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        if (is_record(entry->d_name, is_profile))
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    if (!is_profile)
+        rmdir(folder);
+}
+
+bool chrome_trace(const char *path, const char *profile, bool quiet)
+{
+    char *folder = profile != NULL ? opal_xstrdup(profile) : opal_xprintf("%s.parts", path);
+    chrome_t chrome = {.folder = folder};
+    bool is_good = records_open(folder, &chrome.records);
+    if (is_good) {
+        summary_make(&chrome.records, &chrome.summary);
+        is_good = write_trace(&chrome, path);
+        summary_free(&chrome.summary);
+        records_close(&chrome.records);
+        flows_free(&chrome.flows);
+    }
+    if (is_good) {
+        remove_records(folder, profile != NULL);
+        if (!quiet)
+            opal_log_note("%s: %llu calls, %llu messages; ui.perfetto.dev opens it", path,
+                          (unsigned long long)chrome.calls, (unsigned long long)chrome.messages);
+    }
+    free(folder);
+    return is_good;
+}
