@@ -17,10 +17,12 @@
 #include "tools/mpirun/descendants.h"
 #include "tools/mpirun/front_link.h"
 #include "tools/mpirun/outcome.h"
+#include "tools/mpirun/profile.h"
 #include "tools/mpirun/supervise.h"
 
 /* What the front knows of its job. */
 typedef struct front {
+    const options_t *options;
     pid_t supervisor;
     int link; /* to the supervisor; -1: it has closed its end */
     opal_text_t input;
@@ -140,6 +142,7 @@ static int wait_for_supervisor(front_t *front, const sigset_t *signals)
     opal_text_free(&front->input);
     if (WIFSIGNALED(front->wait_status))
         return clean_up_after(front->wait_status);
+    profile_report(front->options);
     int status = WEXITSTATUS(front->wait_status);
     if (front->interrupted && status == STATUS_SIGNAL_BASE + SIGINT) {
         /* mpirun dies of SIGINT, too, so that a shell's loop around mpirun ends. */
@@ -169,7 +172,7 @@ int front_run(job_t *job, double kill_grace, int client_fd)
         opal_log_error("cannot make a pair of sockets: %s", strerror(errno));
         return STATUS_TROUBLE;
     }
-    front_t front = {.link = life[1]};
+    front_t front = {.options = &job->options, .link = life[1]};
     pid_t self = getpid();
     front.supervisor = fork();
     if (front.supervisor == 0)

@@ -71,6 +71,8 @@ void job_free(job_t *job)
     free(job->options.rankfile);
     rankfile_free(&job->rankfile);
     free(job->options.output_dir);
+    free(job->options.profile);
+    free(job->options.trace);
     free(job->options.slurm_mpi);
     free(job->options.rsh_agent);
     free(job->options.rsh_args);

@@ -102,6 +102,7 @@ typedef struct options {
     unsigned ask;          /* the process of a running job that is to be shown; 0: none */
     double report_hang;    /* seconds without a move; 0: no report; below 0: not given */
     char *output_dir;      /* NULL: output goes where mpirun's goes */
+    char *profile, *trace; /* absolute paths; NULL: not given */
     opal_strings_t mca;    /* NAME=VALUE */
     opal_strings_t export; /* for the ranks of all programs: NAME=VALUE */
     wraps_t wraps;         /* commands around the ranks */

@@ -40,6 +40,7 @@ libmpirun_core_la_SOURCES = \
 	%D%/pmi_link.c %D%/pmi_link.h \
 	%D%/pmi_server.c %D%/pmi_server.h \
 	%D%/pmi_spawn.c %D%/pmi_spawn.h \
+	%D%/profile.c %D%/profile.h \
 	%D%/program.c %D%/program.h \
 	%D%/rank_set.c %D%/rank_set.h \
 	%D%/rankfile.c %D%/rankfile.h \

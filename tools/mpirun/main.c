@@ -32,6 +32,7 @@
 #include "tools/mpirun/nodes.h"
 #include "tools/mpirun/number.h"
 #include "tools/mpirun/options.h"
+#include "tools/mpirun/profile.h"
 #include "tools/mpirun/spelling.h"
 
 static const double hang_seconds = 60; /* until a report on a terminal */
@@ -118,11 +119,24 @@ static int start_here(job_t *job)
         job_display_map(job);
     if (job->options.show)
         return 0;
+    if (!profile_prepare(&job->options))
+        return STATUS_USAGE;
     if (job->options.report_bindings)
         job_report_bindings(job);
     if (!terminals_open(job))
         return STATUS_TROUBLE;
     return front_run(job, opal_launcher_params.kill_grace, -1);
+}
+
+/* Another launcher takes the place of this process. */
+static void note_report(const options_t *options)
+{
+    const char *folder = options->profile != NULL ? options->profile : "";
+    if (options->profile != NULL)
+        opal_log_note("when the job has ended, mica-profile %s makes the report", folder);
+    if (options->trace != NULL)
+        opal_log_note("when the job has ended, mica-profile --trace %s %s makes the trace",
+                      options->trace, folder);
 }
 
 static int hand_over(const job_t *job, opal_launcher_t launcher, const char *path)
@@ -135,6 +149,9 @@ static int hand_over(const job_t *job, opal_launcher_t launcher, const char *pat
     if (job->options.show) {
         puts(text);
     } else {
+        if (!profile_prepare(&job->options))
+            return STATUS_USAGE;
+        note_report(&job->options);
         if (job->options.verbose)
             opal_log_note("handing over: %s", text);
         status = handover_run(&handover);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opal/util/log.h"
 #include "tools/mpirun/nodes.h"
@@ -178,6 +179,35 @@ static bool take_output_dir(cursor_t *cursor, const char *option, char **values)
     return true;
 }
 
+/* Ranks may have other working directories. */
+static char *absolute(const char *path)
+{
+    char *folder = path[0] != '/' ? getcwd(NULL, 0) : NULL;
+    char *whole = folder != NULL ? opal_xprintf("%s/%s", folder, path) : opal_xstrdup(path);
+    free(folder);
+    return whole;
+}
+
+static bool take_profile(cursor_t *cursor, const char *option, char **values)
+{
+    options_t *options = &cursor->job->options;
+    if (values[0][0] == 0)
+        return option_refuse(cursor, option, values[0], "a directory");
+    free(options->profile);
+    options->profile = absolute(values[0]);
+    return option_add_mca(cursor, option, "mpi_profile", options->profile);
+}
+
+static bool take_trace(cursor_t *cursor, const char *option, char **values)
+{
+    options_t *options = &cursor->job->options;
+    if (values[0][0] == 0)
+        return option_refuse(cursor, option, values[0], "a file");
+    free(options->trace);
+    options->trace = absolute(values[0]);
+    return option_add_mca(cursor, option, "mpi_trace", options->trace);
+}
+
 static bool take_timeout(cursor_t *cursor, const char *option, char **values)
 {
     static const double longest = 1e8; /* three years; keeps the nanoseconds in 64 bits */
@@ -259,6 +289,10 @@ const option_row_t options_own[] = {
     {"timestamp-output", "", take_timestamp_output, "begin each line of output with the time", OPTION_RECORDED},
     {"output-filename", "DIR", take_output_dir,
      "write the output to DIR/rank.N/stdout and stderr", OPTION_RECORDED},
+    {"profile", "DIR", take_profile,
+     "report where the time in MPI went, and write DIR/report.html", OPTION_RECORDED},
+    {"trace", "FILE", take_trace,
+     "write every call and message into FILE, a Chrome trace for Perfetto", OPTION_RECORDED},
     {"timeout", "SECONDS", take_timeout,
      "end the job with status 110 after this time (default: MPIEXEC_TIMEOUT)", OPTION_RECORDED},
     {"report-hang", "SECONDS", take_report_hang,

@@ -34,6 +34,8 @@ static const spelling_row_t rows[] = {
     {"initial-errhandler", NULL, BUILT},
     {"memory-alloc-kinds", NULL, BUILT},
     {"explain", NULL, BUILT},
+    {"profile", NULL, BUILT},
+    {"trace", NULL, BUILT},
     {"host", NULL, BUILT},
     {"hostfile", NULL, BUILT},
 
