@@ -41,6 +41,7 @@ enum {
     UNHEARD_NSEC = 2000000,   /* ... while no notification can end it */
     LASTING_NSEC = 100000000, /* a wait for longer has an observer */
     SLOW_NSEC = 20000000,     /* a loop of looks that takes longer for 32 of them is a slow one */
+    BUSY_NSEC = 10000,        /* of CPU between two looks: more than a loop alone needs */
 };
 
 static struct {
@@ -513,6 +514,39 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
 }
 
+/* What a program does between two looks of a loop that lasts. Under the upper layer's lock. */
+static struct {
+    uint64_t left_at,
+        left_cpu;  /* when a look has ended, and CPU time; 0: this one is not measured */
+    unsigned busy; /* of the last 8 gaps that were measured; a bit for each */
+} gap;
+
+static uint64_t cpu_nsec(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * OPAL_NSEC_PER_SEC + (uint64_t)time.tv_nsec;
+}
+
+static void begin_gap(uint64_t now)
+{
+    gap.left_at = now;
+    gap.left_cpu = cpu_nsec();
+}
+
+static void end_gap(void)
+{
+    uint64_t cpu = cpu_nsec() - gap.left_cpu, time = opal_clock_nsec() - gap.left_at;
+    bool is_busy = cpu > BUSY_NSEC && 2 * cpu > time;
+    gap.busy = (gap.busy << 1 | is_busy) & 0xff;
+    gap.left_at = 0;
+}
+
+bool opal_wait_computes_between_looks(void)
+{
+    return __builtin_popcount(gap.busy) > 4;
+}
+
 /* How many looks go by until the next look at the clock. */
 static unsigned look_at_clock(void)
 {
@@ -520,6 +554,8 @@ static unsigned look_at_clock(void)
     call_watch();
     note_lull(&looking, true);
     uint64_t now = opal_clock_nsec();
+    if (observer != NULL)
+        begin_gap(now);
     bool is_slow = now - before > SLOW_NSEC;
     before = now;
     return is_slow ? 1 : POLLS_PER_LOOK;
@@ -528,6 +564,8 @@ static unsigned look_at_clock(void)
 void opal_wait_look(const opal_wait_lock_t *lock)
 {
     static unsigned left = POLLS_PER_LOOK, in_a_row;
+    if (opal_unlikely(gap.left_at != 0))
+        end_gap();
     if (opal_progress() > 0 || (opal_descriptor_active != 0 && opal_descriptor_look_again() > 0)) {
         in_a_row = 0;
         if (opal_unlikely(looking.since != 0))

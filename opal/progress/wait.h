@@ -142,6 +142,10 @@ typedef struct opal_wait_observer {
     void (*is_over)(bool is_loop);
 } opal_wait_observer_t;
 
+/* Called by `lasts` of a loop: whether the program uses the CPU for something else between its
+ * looks. */
+OPAL_EXPORT bool opal_wait_computes_between_looks(void);
+
 /* NULL: there is none, as at first. Called while no thread waits. */
 OPAL_EXPORT void opal_wait_set_observer(const opal_wait_observer_t *observer);
 
