@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "opal/progress/wait.h"
+#include "ompi/request/describe.h"
 
 enum { ALIGN = 64 }; /* of blocks, and so of data: copies like it */
 
@@ -266,7 +267,13 @@ ompi_request_t *ompi_bsend_init(const ompi_route_t *to, const ompi_data_t *data)
 
 /* -- flushing ------------------------------------------------------------------------ */
 
-static const ompi_request_ops_t flush_ops;
+static void describe_flush(const ompi_request_t *request OPAL_UNUSED,
+                           ompi_description_t *description)
+{
+    ompi_describe_act(description, NULL, 0, "messages of MPI_Bsend have no receive yet");
+}
+
+static const ompi_request_ops_t flush_ops = {.describe = describe_flush};
 
 static void begin_flush(ompi_bsend_buffer_t *buffer, flush_t *flush)
 {

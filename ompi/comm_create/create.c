@@ -61,7 +61,7 @@ static void destroy_idup(ompi_object_t *head)
 int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
                    ompi_communicator_t **result, ompi_request_t **request)
 {
-    static const ompi_request_ops_t nothing;
+    static const ompi_request_ops_t ops = {.describe = ompi_comm_creation_describe};
     int error;
     ompi_comm_creation_t *creation = opal_xmalloc(sizeof *creation);
     ompi_communicator_t *copy = copy_of(comm, has_info, info, &error);
@@ -73,7 +73,7 @@ int ompi_comm_idup(ompi_communicator_t *comm, bool has_info, ompi_info_t *info,
 
     ompi_request_t *own = &creation->request;
     ompi_lock();
-    ompi_request_init(own, &nothing, comm, destroy_idup);
+    ompi_request_init(own, &ops, comm, destroy_idup);
     if (copy != NULL)
         ompi_comm_list(copy);
     ompi_comm_creation_begin(creation);

@@ -6,6 +6,7 @@
 
 #include "opal/util/hash.h"
 #include "ompi/attribute/attribute.h"
+#include "ompi/request/describe.h"
 
 void ompi_comm_creation_init(ompi_comm_creation_t *creation, ompi_communicator_t *parent,
                              ompi_communicator_t *comm)
@@ -24,6 +25,9 @@ void ompi_comm_creation_of_all(ompi_comm_creation_t *creation)
         exchange->bridge =
             (ompi_bridge_t){.comm = parent, .tag = tag, .size = parent->remote_group->size};
     creation->agreement.wanted = ompi_comm_is_inter(parent) ? 2 : 1;
+    ompi_comm_note_call(parent,
+                        &(ompi_comm_call_t){.name = "Comm_dup", .root = -1, .bytes = SIZE_MAX});
+    creation->number = parent->calls;
 }
 
 void ompi_comm_creation_of_group(ompi_comm_creation_t *creation, ompi_communicator_t *over,
@@ -71,12 +75,20 @@ void ompi_comm_creation_begin(ompi_comm_creation_t *creation)
     ompi_context_id_agree_begin(&creation->agreement);
 }
 
+void ompi_comm_creation_describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    const ompi_comm_creation_t *creation =
+        opal_container_of(request, ompi_comm_creation_t, request);
+    if (creation->number > 0)
+        ompi_describe_collective(description, creation->parent, creation->number);
+}
+
 int ompi_comm_creation_run(ompi_comm_creation_t *creation, ompi_communicator_t **result)
 {
-    static const ompi_request_ops_t nothing;
+    static const ompi_request_ops_t ops = {.describe = ompi_comm_creation_describe};
     ompi_request_t *request = &creation->request;
     ompi_lock();
-    ompi_request_init_bare(request, &nothing, NULL);
+    ompi_request_init_bare(request, &ops, NULL);
     ompi_comm_creation_begin(creation);
     ompi_request_wait(&request, 1, 1);
     ompi_unlock();

@@ -21,6 +21,7 @@ typedef struct ompi_comm_creation {
      * is not needed, because the other side has no members. */
     int (*form)(struct ompi_comm_creation *creation, bool *is_left);
     ompi_request_t request;
+    uint64_t number; /* among the calls of the parent; 0: it is not a call of all its ranks */
 } ompi_comm_creation_t;
 
 /* Sets all other fields to zero. Takes the reference to comm, which may be NULL. */
@@ -36,6 +37,10 @@ void ompi_comm_creation_of_group(ompi_comm_creation_t *creation, ompi_communicat
 
 /* Begins. The caller has initialized the request, which completes at the end. */
 void ompi_comm_creation_begin(ompi_comm_creation_t *creation);
+
+/* For the slot of the same name of the request's operations. */
+void ompi_comm_creation_describe(const ompi_request_t *request,
+                                 struct ompi_description *description);
 
 /* Begins and waits. Returns what the functions of create.h return; on an error, the attributes of
  * comm are deleted and comm is released. Takes the message lock. */

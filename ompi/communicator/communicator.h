@@ -31,6 +31,15 @@ struct ompi_topology;
 /* Numbers of persistent collectives that the ranks agree on at a time. */
 enum { OMPI_COMM_NUMBERS = 512 };
 
+/* A collective call, for a person who asks how ranks differ. */
+typedef struct ompi_comm_call {
+    const char *name; /* without "MPI_" */
+    int root;         /* -1: it has none */
+    size_t bytes;     /* SIZE_MAX: they need not be equal */
+} ompi_comm_call_t;
+
+enum { OMPI_COMM_RECENT = 4 };
+
 typedef struct ompi_communicator {
     ompi_object_t head;
     int rank, size;                   /* in group */
@@ -58,10 +67,10 @@ typedef struct ompi_communicator {
     void *coll;         /* the coll framework's state */
     opal_traffic_t network_sent, network_received; /* what a network matches. The message lock */
     struct ompi_bsend_buffer *bsend_buffer;        /* NULL: none. The message lock */
-    /* Of the program: how many of its collectives have begun, and the blocking one that is under
-     * way, or NULL. The message lock. */
+    /* Of the program: how many of its collectives have begun, and the last ones: that of number n
+     * is in recent[n % OMPI_COMM_RECENT]. The message lock. */
     uint64_t calls;
-    const struct ompi_coll_call *running;
+    ompi_comm_call_t recent[OMPI_COMM_RECENT];
     uint64_t checked;      /* collective calls that mpi_check has seen. The message lock */
     uint64_t call_history; /* a hash of their kinds and roots. The message lock */
     uint64_t call_digest;  /* of the latest and the history; 0: not checked. The message lock */
@@ -157,6 +166,12 @@ void ompi_comm_end_idle(void);
 /* The user's communicator with that context, or world or self; NULL: none. Searches all of them.
  * Under the message lock. */
 OPAL_EXPORT ompi_communicator_t *ompi_comm_find(uint32_t context);
+
+/* The program begins a collective call. Under the message lock. */
+static inline void ompi_comm_note_call(ompi_communicator_t *comm, const ompi_comm_call_t *call)
+{
+    comm->recent[++comm->calls % OMPI_COMM_RECENT] = *call;
+}
 OPAL_EXPORT uint32_t ompi_comm_highest_context(void); /* ever in use */
 
 /* Calls `each` on world, self and the user's communicators. Under the message lock. */

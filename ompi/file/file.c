@@ -3,6 +3,7 @@
 #include "ompi/file/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -321,6 +322,15 @@ static int make(ompi_file_t *file, ompi_info_t *info)
     return (file->amode & MPI_MODE_APPEND) != 0 ? ompi_file_append(file) : MPI_SUCCESS;
 }
 
+/* For a person who asks what ranks wait for. */
+static void name_comm(const ompi_file_t *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    char name[MPI_MAX_OBJECT_NAME];
+    snprintf(name, sizeof name, "the file %s", slash != NULL ? slash + 1 : file->path);
+    ompi_comm_set_name(file->comm, name);
+}
+
 /* The communicator of the last file, if all ranks have the same one, or a new one. An error is one
  * of all ranks. */
 static int find_comm(ompi_file_t *file, ompi_communicator_t *comm, int amode)
@@ -339,7 +349,11 @@ static int find_comm(ompi_file_t *file, ompi_communicator_t *comm, int amode)
         return error;
     if (is_alike)
         file->comm = spare;
-    return is_alike ? MPI_SUCCESS : ompi_comm_split(comm, 0, comm->rank, NULL, &file->comm);
+    if (!is_alike)
+        error = ompi_comm_split(comm, 0, comm->rank, NULL, &file->comm);
+    if (error == MPI_SUCCESS)
+        name_comm(file);
+    return error;
 }
 
 int ompi_file_open(ompi_communicator_t *comm, const char *path, int amode, ompi_info_t *info,

@@ -6,6 +6,7 @@
 #include "opal/node/region.h"
 #include "ompi/part/area.h"
 #include "ompi/part/part.h"
+#include "ompi/request/describe.h"
 #include "ompi/request/status.h"
 
 /* A partition of the sender that comes as a message. */
@@ -315,7 +316,20 @@ static void destroy_receive(ompi_object_t *head)
     ompi_request_free(&matching);
 }
 
-static const ompi_request_ops_t receive_ops = {.start = start_receive, .can_finish_unlocked = true};
+/* Which partitions have come is known here; why the others have not, at the sender. */
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    const part_receive_t *receive = opal_container_of(request, part_receive_t, request);
+    if (receive->matching == NULL)
+        ompi_describe_act(description, receive->route.comm, receive->route.rank,
+                          "has not sent all partitions");
+    else
+        ompi_describe_act(description, receive->route.comm, receive->route.rank,
+                          "has not called MPI_Psend_init for it");
+}
+
+static const ompi_request_ops_t receive_ops = {
+    .start = start_receive, .describe = describe, .can_finish_unlocked = true};
 
 /* The request for the offer belongs to `receive` while it is open. */
 static int await_offer(part_receive_t *receive)

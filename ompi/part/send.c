@@ -4,6 +4,7 @@
  * the flag and the data of its partition, and the line of the area that the receiver writes once a
  * round.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "opal/arch/copy.h"
@@ -11,6 +12,7 @@
 #include "ompi/mca/pml/tags.h"
 #include "ompi/part/area.h"
 #include "ompi/part/part.h"
+#include "ompi/request/describe.h"
 
 enum {
     ROOM_MAX = 64 << 10, /* of data out of the region that goes by the room, all partitions */
@@ -282,7 +284,22 @@ static void destroy_send(ompi_object_t *head)
     free(send);
 }
 
-static const ompi_request_ops_t send_ops = {.start = start_send, .can_finish_unlocked = true};
+static void describe(const ompi_request_t *request, ompi_description_t *description)
+{
+    const part_send_t *send = opal_container_of(request, part_send_t, request);
+    for (size_t i = 0; i < send->partitions; i++) {
+        if (ompi_part_flag_has(&send->flags[i], flag_value(send, OMPI_PART_READY)))
+            continue;
+        char words[80];
+        snprintf(words, sizeof words, "the program has not called MPI_Pready for partition %zu", i);
+        ompi_describe_act(description, NULL, 0, words);
+        return;
+    }
+    ompi_describe_act(description, send->to.comm, send->to.rank, "has not received all partitions");
+}
+
+static const ompi_request_ops_t send_ops = {
+    .start = start_send, .describe = describe, .can_finish_unlocked = true};
 
 static void end_offer(ompi_request_t *request, void *context)
 {

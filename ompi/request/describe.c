@@ -35,8 +35,12 @@ void ompi_describe_name_comm(ompi_description_t *description, const ompi_communi
     unsigned i = 0;
     while (i < description->comm_count && description->comms[i] != comm)
         i++;
-    if (i == description->comm_count && i < OMPI_DESCRIBED_COMMS)
+    if (i < description->comm_count)
+        return;
+    if (i < OMPI_DESCRIBED_COMMS)
         description->comms[description->comm_count++] = comm;
+    else
+        description->text.is_full = true; /* what it has begun is not told */
 }
 
 static void describe_peer(ompi_description_t *description, const ompi_operation_t *operation)
@@ -67,6 +71,25 @@ void ompi_describe_operation(ompi_description_t *description, const ompi_operati
         opal_roll_add(&description->text, " state=%s", operation->state);
 }
 
+void ompi_describe_collective(ompi_description_t *description, const ompi_communicator_t *comm,
+                              uint64_t number)
+{
+    opal_roll_line(&description->text, "collective");
+    ompi_describe_comm(description, comm);
+    opal_roll_add(&description->text, " number=%llu", (unsigned long long)number);
+}
+
+void ompi_describe_act(ompi_description_t *description, const ompi_communicator_t *comm, int peer,
+                       const char *words)
+{
+    opal_roll_line(&description->text, "act");
+    if (comm != NULL) {
+        ompi_describe_comm(description, comm);
+        describe_peer(description, &(ompi_operation_t){.comm = comm, .peer = peer});
+    }
+    opal_roll_add(&description->text, " state=%s", words);
+}
+
 /* "0-3,5,7@0123456789abcdef"; empty: it needs too much room. */
 static void list_members(const ompi_group_t *group, char text[MEMBERS_BYTES])
 {
@@ -93,6 +116,22 @@ static void list_members(const ompi_group_t *group, char text[MEMBERS_BYTES])
     }
 }
 
+/* The last calls, the latest of which is that of number comm->calls. */
+static void describe_recent(opal_roll_text_t *text, const ompi_communicator_t *comm)
+{
+    uint64_t count = comm->calls < OMPI_COMM_RECENT ? comm->calls : OMPI_COMM_RECENT;
+    for (uint64_t n = comm->calls - count + 1; n <= comm->calls; n++) {
+        const ompi_comm_call_t *call = &comm->recent[n % OMPI_COMM_RECENT];
+        opal_roll_add(text, "%sMPI_%s", n + count > comm->calls + 1 ? "," : " recent=", call->name);
+        if (call->root >= 0)
+            opal_roll_add(text, ":%d", call->root);
+        else
+            opal_roll_add(text, ":-");
+        if (call->bytes != SIZE_MAX)
+            opal_roll_add(text, ":%zu", call->bytes);
+    }
+}
+
 static void describe_whole_comm(opal_roll_text_t *text, const ompi_communicator_t *comm)
 {
     char members[MEMBERS_BYTES] = "", name[MPI_MAX_OBJECT_NAME];
@@ -103,6 +142,7 @@ static void describe_whole_comm(opal_roll_text_t *text, const ompi_communicator_
     opal_roll_line(text, "comm");
     opal_roll_add(text, " id=%u rank=%d size=%d calls=%llu", comm->context, comm->rank, comm->size,
                   (unsigned long long)comm->calls);
+    describe_recent(text, comm);
     if (members[0] != 0)
         opal_roll_add(text, " members=%s", members);
     members[0] = 0;

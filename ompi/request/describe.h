@@ -5,11 +5,15 @@
  *   wait call=MPI_Recv place=0x55d0.. open=3
  *   receive comm=0 peer=1 process=1 tag=8 bytes=400         also: send, probe, part; peer and tag
  *                                                           may be "any"; state=WORDS at the end
- *   collective comm=0 number=17 root=0 count=4 kind=Bcast
+ *   collective comm=0 number=17
+ *   act comm=0 peer=1 process=1 state=WORDS                 what a rank has to do; without a peer,
+ *                                                           the program
  *   message comm=0 peer=1 process=1 tag=7 bytes=4           no receive has matched it yet
- *   left messages=200                                       so many were left out
- *   needs operations=1                                      of those above; else all of them
- *   comm id=0 rank=2 size=4 calls=17 members=0-3 remote=.. name=MPI_COMM_WORLD
+ *   left messages=200                                       so many were left out; also:
+ * operations. "left lines": anything needs operations=1                                      of
+ * those above; else all of them comm id=0 rank=2 size=4 calls=17
+ * recent=MPI_Barrier:-:-,MPI_Bcast:0:400 members=0-3 remote=.. name=MPI_COMM_WORLD          recent:
+ * the last calls, root and bytes
  *
  * A process is a rank of the own job, or "3@" and the tag of its job. Members that need too much
  * room are left out.
@@ -41,6 +45,15 @@ typedef struct ompi_operation {
 
 OPAL_EXPORT void ompi_describe_operation(ompi_description_t *description,
                                          const ompi_operation_t *operation);
+
+/* A collective that has begun. */
+OPAL_EXPORT void ompi_describe_collective(ompi_description_t *description,
+                                          const ompi_communicator_t *comm, uint64_t number);
+
+/* What a rank of a communicator has to do: "has not called MPI_Win_post". NULL: the program itself.
+ */
+OPAL_EXPORT void ompi_describe_act(ompi_description_t *description, const ompi_communicator_t *comm,
+                                   int peer, const char *words);
 
 /* " comm=5", for other lines. The communicator gets a line of its own by ompi_describe_comms. */
 OPAL_EXPORT void ompi_describe_comm(ompi_description_t *description,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "ompi/request/describe.h"
 #include "ompi/request/status.h"
 
 typedef struct grequest {
@@ -42,8 +43,15 @@ static int cancel(ompi_request_t *request)
     return error;
 }
 
+static void describe(const ompi_request_t *request OPAL_UNUSED, ompi_description_t *description)
+{
+    ompi_describe_act(description, NULL, 0,
+                      "the program has not called MPI_Grequest_complete for it");
+}
+
 static const ompi_request_ops_t ops = {
     .cancel = cancel,
+    .describe = describe,
     .query = query,
     .leave = leave,
 };

@@ -6,6 +6,8 @@
 #include "opal/util/list.h"
 #include "ompi/request/request.h"
 
+_Thread_local const ompi_look_reason_t *ompi_look_reason;
+
 typedef struct waiter {
     opal_list_node_t node;
     ompi_look_fn_t *look;

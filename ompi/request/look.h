@@ -18,6 +18,16 @@ typedef enum ompi_look {
     OMPI_LOOK_FAILED, /* a rank that it needs has ended */
 } ompi_look_t;
 
+/* What is waited for, in words for a person (ompi_describe_act). */
+typedef struct ompi_look_reason {
+    const struct ompi_communicator *comm; /* NULL: the reason is in no other rank */
+    int peer;
+    const char *words;
+} ompi_look_reason_t;
+
+/* Of this thread; NULL: unknown. Set around a wait. */
+OPAL_EXPORT extern _Thread_local const ompi_look_reason_t *ompi_look_reason;
+
 /* Looks whether what is waited for has happened. */
 typedef ompi_look_t ompi_look_fn_t(void *what);
 

@@ -16,6 +16,7 @@
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/request/describe.h"
+#include "ompi/request/look.h"
 #include "ompi/runtime/params.h"
 
 static void describe_probe(ompi_description_t *description)
@@ -27,39 +28,6 @@ static void describe_probe(ompi_description_t *description)
         .tag = ompi_pml_probed.tag,
     };
     ompi_describe_operation(description, &operation);
-}
-
-static bool has_root(ompi_coll_kind_t kind)
-{
-    return kind == OMPI_BCAST || kind == OMPI_REDUCE || kind == OMPI_GATHER ||
-           kind == OMPI_GATHERV || kind == OMPI_SCATTER || kind == OMPI_SCATTERV;
-}
-
-/* The counts of the v and w forms differ by rank; those of other kinds are to be told. */
-static bool has_equal_counts(const ompi_coll_call_t *call)
-{
-    return call->send.counts.items == NULL && call->recv.counts.items == NULL &&
-           call->kind != OMPI_BARRIER && call->kind < OMPI_NEIGHBOR_ALLGATHER;
-}
-
-static void describe_collective(ompi_communicator_t *comm, void *context)
-{
-    ompi_description_t *description = context;
-    const ompi_coll_call_t *call = comm->running;
-    if (call == NULL)
-        return;
-    opal_roll_line(&description->text, "collective");
-    ompi_describe_comm(description, comm);
-    opal_roll_add(&description->text, " number=%llu kind=MPI_%s", (unsigned long long)comm->calls,
-                  ompi_check_kind_name(call->kind));
-    if (has_root(call->kind) && !ompi_comm_is_inter(comm))
-        opal_roll_add(&description->text, " root=%d", call->root);
-    if (has_equal_counts(call)) {
-        const ompi_coll_side_t *side = call->send.type != NULL ? &call->send : &call->recv;
-        size_t bytes =
-            side->type != NULL ? ompi_datatype_bytes(side->type, (size_t)side->count) : 0;
-        opal_roll_add(&description->text, " bytes=%zu", bytes);
-    }
 }
 
 /* How many collectives a rank has begun says whether others wait for it. */
@@ -89,10 +57,17 @@ static void lasts(uint64_t since, bool is_loop)
     opal_roll_line(text, "wait");
     opal_roll_add(text, " call=%s place=0x%llx open=%ld", function,
                   (unsigned long long)ompi_check_caller_address(&caller), open);
+    if (is_loop && opal_wait_computes_between_looks())
+        opal_roll_add(text, " computes=1");
     size_t needs = ompi_request_describe_wait(&description);
     if (strstr(function, "robe") != NULL) /* MPI_Probe, MPI_Improbe */
         describe_probe(&description);
-    ompi_comm_for_each(describe_collective, &description);
+    const ompi_coll_call_t *call = ompi_coll_running();
+    if (call != NULL)
+        ompi_describe_collective(&description, call->comm, call->comm->calls);
+    if (ompi_look_reason != NULL)
+        ompi_describe_act(&description, ompi_look_reason->comm, ompi_look_reason->peer,
+                          ompi_look_reason->words);
     if (ompi_pml->describe_waits != NULL)
         ompi_pml->describe_waits(&description, is_loop);
     if (needs > 0) {
@@ -101,6 +76,7 @@ static void lasts(uint64_t since, bool is_loop)
     }
     ompi_comm_for_each(name_comm, &description);
     ompi_describe_comms(&description);
+    opal_roll_end(text);
     opal_roll_write(is_loop, since, text->bytes, text->length);
 }
 
@@ -110,7 +86,7 @@ void ompi_roll_call_start(void)
 {
     if (!ompi_params_roll_call())
         return;
-    opal_roll_start(opal_job());
+    opal_roll_start(opal_job(), ompi_lock_needed);
     opal_wait_set_observer(&observer);
 }
 

@@ -20,12 +20,8 @@ static const ompi_request_ops_t request_ops = {.poll = ompi_schedule_poll_reques
 static void describe(const ompi_request_t *request, ompi_description_t *description)
 {
     const ompi_schedule_t *schedule = opal_container_of(request, ompi_schedule_t, request);
-    if (schedule->is_blocking)
-        return;
-    opal_roll_line(&description->text, "collective");
-    ompi_describe_comm(description, schedule->comm);
-    opal_roll_add(&description->text, " number=%llu kind=MPI_I%s",
-                  (unsigned long long)schedule->begun, ompi_check_kind_name(schedule->kind));
+    if (!schedule->is_blocking)
+        ompi_describe_collective(description, schedule->comm, schedule->begun);
 }
 
 static void take_tags(ompi_schedule_t *schedule, ompi_communicator_t *comm)

@@ -49,7 +49,6 @@
 
 #include "opal/util/list.h"
 #include "ompi/check/check.h"
-#include "ompi/mca/coll/kind.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/op/op.h"
 #include "ompi/tool/event_point.h"
@@ -102,8 +101,7 @@ typedef struct ompi_schedule {
     ompi_datatype_t *byte;     /* MPI_BYTE: of packed data */
     int tag, local_tag;        /* of messages in comm, and in comm->local of an intercommunicator */
     uint32_t number;           /* of a persistent schedule: its tags follow from it */
-    ompi_coll_kind_t kind;     /* of a call that is not blocking, as is the next one */
-    uint64_t begun;            /* its number among the calls of comm */
+    uint64_t begun;            /* of a call that is not blocking: its number among those of comm */
     int error;                 /* the first error */
     ompi_event_collective_t event; /* of a collective that is not blocking, for tools */
     struct ompi_schedule *next_living, **before_living; /* list of comm's persistent schedules */

@@ -12,6 +12,7 @@
  * Ranks of other nodes do the same by messages, which change the same cells and locks at the
  * target.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,7 +227,8 @@ static int await_post(ompi_win_t *win, int rank)
 {
     ompi_osc_target_t *target = &win->osc.targets[rank];
     ompi_lock();
-    int error = ompi_osc_wait(&win->osc, look_for_post, &rank);
+    int error =
+        ompi_osc_wait_for(&win->osc, look_for_post, &rank, rank, "has not called MPI_Win_post");
     ompi_unlock();
     if (error != MPI_SUCCESS)
         return ompi_win_fail(error, "Rank %d of the window has ended before its MPI_Win_post.",
@@ -322,7 +324,9 @@ int ompi_win_wait(ompi_win_t *win)
     if (!win->is_posted)
         return wrong("The window has no epoch of MPI_Win_post.");
     ompi_lock();
-    int error = ompi_osc_wait(&win->osc, look_for_completions, win);
+    const char *words = "has not called MPI_Win_complete";
+    int error = ompi_osc_wait_for(&win->osc, look_for_completions, win,
+                                  win->post_count == 1 ? win->post_ranks[0] : -1, words);
     ompi_unlock();
     error = name_ended(win, error, win->post_ranks, win->post_count, incomplete);
     end_post(win);
@@ -366,6 +370,22 @@ static ompi_look_t look_for_lock(ompi_osc_window_t *window, void *what)
     return ompi_osc_lock_has(window, window->self, local) ? OMPI_LOOK_OVER : OMPI_LOOK_WAITS;
 }
 
+/* The lock was asked for. */
+static int await_lock(ompi_osc_window_t *window, int local)
+{
+    char words[64];
+    int holder = -1;
+    for (int i = 0; i < window->local_count; i++) {
+        if (i != window->self && ompi_osc_lock_has(window, i, local))
+            holder = window->locals[i].rank;
+    }
+    snprintf(words, sizeof words, "has the lock of rank %d", window->locals[local].rank);
+    ompi_lock();
+    int error = ompi_osc_wait_for(window, look_for_lock, &local, holder, words);
+    ompi_unlock();
+    return error;
+}
+
 static int acquire(ompi_win_t *win, int rank, ompi_osc_lock_kind_t kind)
 {
     ompi_osc_window_t *window = &win->osc;
@@ -378,10 +398,7 @@ static int acquire(ompi_win_t *win, int rank, ompi_osc_lock_kind_t kind)
     } else if (target->local < 0) {
         error = window->internode->lock(window, rank, kind);
     } else if (!ompi_osc_lock_ask(window, window->self, target->local, kind)) {
-        ompi_lock();
-        int local = target->local;
-        error = ompi_osc_wait(window, look_for_lock, &local);
-        ompi_unlock();
+        error = await_lock(window, target->local);
     }
     if (error != MPI_SUCCESS)
         return ompi_win_fail(error, "Rank %d of the window has ended.", rank);

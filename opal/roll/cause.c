@@ -9,13 +9,20 @@
 
 #include "opal/roll/story.h"
 
-enum { MOST_SENTENCES = 12 };
+enum { MOST_SENTENCES = 12, MOST_OF_CYCLE = 8 };
 
 typedef struct causes {
     const opal_story_t *story;
     opal_text_t *text;
     unsigned sentences;
+    /* Of each rank: a sentence says why it waits; what it has not received. */
+    bool *explained, *is_told_of;
 } causes_t;
+
+static bool *flags(const causes_t *causes)
+{
+    return opal_xcalloc(causes->story->count + 1, sizeof(bool));
+}
 
 /* True: there is room for a sentence, which the caller adds. */
 static bool begin(causes_t *causes)
@@ -120,8 +127,11 @@ static void find_mismatch(causes_t *causes, const opal_story_rank_t *rank,
             nearest = &wait->operations[i];
         }
     }
-    if (nearest != NULL)
-        tell_mismatch(causes, rank, wait, wanted, nearest, best);
+    if (nearest == NULL)
+        return;
+    tell_mismatch(causes, rank, wait, wanted, nearest, best);
+    causes->explained[rank - causes->story->ranks] = true;
+    causes->is_told_of[rank - causes->story->ranks] = true;
 }
 
 static void find_mismatches(causes_t *causes)
@@ -145,47 +155,135 @@ typedef struct meeting {
     size_t rank; /* the first one that is in it */
     const opal_story_wait_t *wait;
     const opal_story_operation_t *call;
+    bool differs;
 } meeting_t;
 
-static bool are_same_call(const causes_t *causes, const meeting_t *meeting, size_t rank)
+typedef struct meetings {
+    meeting_t *items;
+    size_t count;
+} meetings_t;
+
+static const opal_story_comm_t *comm_of(const causes_t *causes, const meeting_t *meeting)
 {
-    const opal_story_operation_t *call =
-        opal_story_collective(&causes->story->ranks[rank], meeting->call->comm);
-    const opal_story_comm_t *comm =
-        opal_story_comm(&causes->story->ranks[meeting->rank], meeting->call->comm);
-    bool is_member = false;
-    for (size_t i = 0; comm != NULL && i < comm->member_count; i++)
-        is_member = is_member || comm->members[i] == (int)rank;
-    return is_member && call != NULL && call->number == meeting->call->number;
+    return opal_story_comm(&causes->story->ranks[meeting->rank], meeting->call->comm);
 }
 
-/* The sentence about two ranks that are in the same call and differ there. */
-static bool tell_difference(causes_t *causes, const meeting_t *meeting, size_t other)
+/* Two communicators of different ranks may have the same number. */
+static bool is_member(const causes_t *causes, const meeting_t *meeting, size_t rank)
 {
-    const opal_story_rank_t *ranks = causes->story->ranks;
-    const opal_story_operation_t *one = meeting->call,
-                                 *two = opal_story_collective(&ranks[other], one->comm);
-    bool kind = strcmp(one->name, two->name) != 0, root = one->root != two->root,
-         bytes = one->bytes != two->bytes && one->bytes != UINT64_MAX && two->bytes != UINT64_MAX;
-    if (!kind && !root && !bytes)
-        return false;
-    if (!begin(causes))
-        return true;
-    opal_text_t *text = causes->text;
-    opal_text_printf(text, "collective %llu of %s differs: ", (unsigned long long)one->number,
-                     comm_name(&ranks[meeting->rank], one->comm));
-    for (int side = 0; side < 2; side++) {
-        const opal_story_operation_t *call = side == 0 ? one : two;
-        opal_text_add(text, side == 0 ? "" : ", ");
-        opal_story_name(causes->story, side == 0 ? meeting->rank : other, text);
-        opal_text_printf(text, " has %s", call->name);
-        if (!kind && root)
-            opal_text_printf(text, " with root %d", call->root);
-        if (!kind && !root)
-            opal_text_printf(text, " of %llu bytes", (unsigned long long)call->bytes);
+    const opal_story_comm_t *comm = comm_of(causes, meeting);
+    bool found = rank == meeting->rank;
+    for (size_t i = 0; !found && comm != NULL && i < comm->member_count; i++)
+        found = comm->members[i] == (int)rank;
+    return found;
+}
+
+static bool is_known(const causes_t *causes, const meetings_t *meetings, size_t rank,
+                     const opal_story_operation_t *call)
+{
+    for (size_t i = 0; i < meetings->count; i++) {
+        const meeting_t *meeting = &meetings->items[i];
+        if (meeting->call->comm == call->comm && meeting->call->number == call->number &&
+            is_member(causes, meeting, rank))
+            return true;
     }
-    opal_text_add(text, "\n");
-    return true;
+    return false;
+}
+
+static void add_meetings(const causes_t *causes, size_t rank, const opal_story_wait_t *wait,
+                         meetings_t *meetings)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        const opal_story_operation_t *call = &wait->operations[i];
+        if (call->kind != OPAL_STORY_COLLECTIVE || is_known(causes, meetings, rank, call))
+            continue;
+        meetings->items =
+            opal_xrealloc(meetings->items, (meetings->count + 1) * sizeof *meetings->items);
+        meetings->items[meetings->count++] = (meeting_t){rank, wait, call, false};
+    }
+}
+
+static bool are_equal(const opal_story_call_t *one, const opal_story_call_t *two)
+{
+    return strcmp(one->name, two->name) == 0 && one->root == two->root &&
+           (one->bytes == two->bytes || one->bytes == UINT64_MAX || two->bytes == UINT64_MAX);
+}
+
+/* As a rank has called it: while it waits in there, it says so itself. */
+static const char *name_of_call(const opal_story_rank_t *rank,
+                                const opal_story_operation_t *operation,
+                                const opal_story_call_t *call)
+{
+    for (size_t i = 0; i < rank->wait_count; i++) {
+        for (size_t k = 0; k < rank->waits[i].count; k++) {
+            const opal_story_operation_t *other = &rank->waits[i].operations[k];
+            if (other->kind == OPAL_STORY_COLLECTIVE && other->comm == operation->comm &&
+                other->number == operation->number)
+                return opal_story_call_name(rank, &rank->waits[i], other);
+        }
+    }
+    return call->name;
+}
+
+/* The ranks that have made the call as `call` says. */
+static void add_side(const causes_t *causes, const meeting_t *meeting,
+                     const opal_story_call_t *call, const opal_story_call_t *other)
+{
+    const opal_story_comm_t *comm = comm_of(causes, meeting);
+    const opal_story_operation_t *operation = meeting->call;
+    opal_text_t *text = causes->text;
+    bool *side = flags(causes), is_one;
+    size_t count = 0;
+    const char *name = call->name;
+    for (size_t i = 0; i < comm->member_count; i++) {
+        int who = comm->members[i];
+        const opal_story_call_t *own =
+            who >= 0
+                ? opal_story_call(&causes->story->ranks[who], operation->comm, operation->number)
+                : NULL;
+        is_one = own != NULL && are_equal(own, call);
+        if (!is_one)
+            continue;
+        side[who] = true;
+        if (count++ == 0)
+            name = name_of_call(&causes->story->ranks[who], operation, call);
+    }
+    opal_story_name_all(causes->story, side, text);
+    opal_text_printf(text, " %s %s", count == 1 ? "has" : "have", name);
+    bool is_kind = strcmp(call->name, other->name) != 0;
+    if (!is_kind && call->root != other->root)
+        opal_text_printf(text, " with root %d", call->root);
+    else if (!is_kind)
+        opal_text_printf(text, " of %llu bytes", (unsigned long long)call->bytes);
+    free(side);
+}
+
+/* Whether members have made the call in different ways; a sentence about two of these. */
+static bool tell_difference(causes_t *causes, const meeting_t *meeting)
+{
+    const opal_story_comm_t *comm = comm_of(causes, meeting);
+    const opal_story_rank_t *ranks = causes->story->ranks;
+    const opal_story_operation_t *operation = meeting->call;
+    const opal_story_call_t *one =
+        opal_story_call(&ranks[meeting->rank], operation->comm, operation->number);
+    for (size_t i = 0; one != NULL && i < comm->member_count; i++) {
+        int who = comm->members[i];
+        const opal_story_call_t *two =
+            who >= 0 ? opal_story_call(&ranks[who], operation->comm, operation->number) : NULL;
+        if (two == NULL || are_equal(one, two))
+            continue;
+        if (!begin(causes))
+            return true;
+        opal_text_printf(causes->text,
+                         "collective %llu of %s differs: ", (unsigned long long)operation->number,
+                         comm_name(&ranks[meeting->rank], operation->comm));
+        add_side(causes, meeting, one, two);
+        opal_text_add(causes->text, ", ");
+        add_side(causes, meeting, two, one);
+        opal_text_add(causes->text, "\n");
+        return true;
+    }
+    return false;
 }
 
 /* Where a rank is instead. */
@@ -194,8 +292,10 @@ static void add_elsewhere(const causes_t *causes, size_t who, opal_text_t *text)
     const opal_story_rank_t *rank = &causes->story->ranks[who];
     switch (rank->state) {
     case OPAL_STORY_WAITS:
-        opal_text_add(text, "waits in ");
-        opal_story_name_wait(causes->story, rank, &rank->waits[0], text);
+        for (size_t i = 0; i < rank->wait_count; i++) {
+            opal_text_add(text, i == 0 ? "waits in " : ", and in ");
+            opal_story_name_wait(causes->story, rank, &rank->waits[i], text);
+        }
         break;
     case OPAL_STORY_COMPUTES:
         opal_text_printf(text, "is outside of MPI: it %s, %.1f s of CPU so far",
@@ -210,15 +310,13 @@ static void add_elsewhere(const causes_t *causes, size_t who, opal_text_t *text)
     case OPAL_STORY_STARTING:
         opal_text_add(text, "has not come out of MPI_Init");
         break;
+    case OPAL_STORY_FINALIZED:
+        opal_text_add(text, "has called MPI_Finalize");
+        break;
     case OPAL_STORY_ENDED:
         opal_text_add(text, "has ended");
         break;
     }
-}
-
-static bool *flags(const causes_t *causes)
-{
-    return opal_xcalloc(causes->story->count + 1, sizeof(bool));
 }
 
 /* Ranks that are the same elsewhere are in one sentence. */
@@ -238,6 +336,16 @@ static bool are_alike(const causes_t *causes, size_t one, size_t other)
     return alike;
 }
 
+/* "MPI_Bcast on MPI_COMM_WORLD with ranks 0, 2" */
+static void add_meeting(const causes_t *causes, const meeting_t *meeting, const bool *present)
+{
+    const opal_story_rank_t *rank = &causes->story->ranks[meeting->rank];
+    opal_text_printf(causes->text, "%s on %s with ",
+                     opal_story_call_name(rank, meeting->wait, meeting->call),
+                     comm_name(rank, meeting->call->comm));
+    opal_story_name_all(causes->story, present, causes->text);
+}
+
 static void tell_missing(causes_t *causes, const meeting_t *meeting, const bool *missing,
                          const bool *present)
 {
@@ -254,10 +362,8 @@ static void tell_missing(causes_t *causes, const meeting_t *meeting, const bool 
         }
         opal_text_t *text = causes->text;
         opal_story_name_all(causes->story, group, text);
-        opal_text_printf(text, " %s not in %s on %s with ", members == 1 ? "is" : "are",
-                         meeting->wait->call,
-                         comm_name(&causes->story->ranks[meeting->rank], meeting->call->comm));
-        opal_story_name_all(causes->story, present, text);
+        opal_text_printf(text, " %s not in ", members == 1 ? "is" : "are");
+        add_meeting(causes, meeting, present);
         opal_text_add(text, members == 1 ? ": it " : ": each ");
         add_elsewhere(causes, i, text);
         opal_text_add(text, "\n");
@@ -266,79 +372,139 @@ static void tell_missing(causes_t *causes, const meeting_t *meeting, const bool 
     free(group);
 }
 
-/* One call that ranks are in: how they differ, or which ranks are missing. */
+/* Ranks that are outside of MPI, or have left, do not say whether they have done their part. */
+static void tell_suspects(causes_t *causes, const meeting_t *meeting, const bool *suspects,
+                          const bool *present)
+{
+    if (!begin(causes))
+        return;
+    add_meeting(causes, meeting, present);
+    opal_text_add(causes->text, " waits for one or more of ");
+    opal_story_name_all(causes->story, suspects, causes->text);
+    opal_text_add(causes->text, ", which are outside of MPI\n");
+}
+
+/* Which ranks are missing. */
 static void judge_meeting(causes_t *causes, const meeting_t *meeting)
 {
     const opal_story_t *story = causes->story;
-    const opal_story_comm_t *comm =
-        opal_story_comm(&story->ranks[meeting->rank], meeting->call->comm);
-    bool *missing = flags(causes), *present = flags(causes), is_sure, differs = false;
+    const opal_story_comm_t *comm = comm_of(causes, meeting);
+    bool *missing = flags(causes), *suspects = flags(causes), *present = flags(causes);
+    size_t missing_count = 0, suspect_count = 0;
     for (size_t i = 0; comm != NULL && i < comm->member_count; i++) {
         int who = comm->members[i];
         if (who < 0)
             continue;
-        missing[who] = opal_story_is_missing(&story->ranks[who], meeting->call->comm,
-                                             meeting->call->number, &is_sure);
-        present[who] = are_same_call(causes, meeting, (size_t)who);
+        const opal_story_rank_t *rank = &story->ranks[who];
+        opal_story_part_t part = opal_story_part(rank, meeting->call->comm, meeting->call->number);
+        missing[who] = part == OPAL_STORY_HAS_NOT_BEGUN;
+        suspects[who] = part == OPAL_STORY_MAY_HAVE_BEGUN;
+        present[who] =
+            opal_story_collective(rank, meeting->call->comm, meeting->call->number) != NULL;
+        causes->explained[who] = causes->explained[who] || present[who];
+        missing_count += missing[who];
+        suspect_count += suspects[who];
     }
-    for (size_t i = 0; i < story->count && !differs; i++)
-        differs = present[i] && tell_difference(causes, meeting, i);
-    if (!differs)
-        tell_missing(causes, meeting, missing, present);
+    if (missing_count > 0 || suspect_count == 1)
+        tell_missing(causes, meeting, missing_count > 0 ? missing : suspects, present);
+    else if (suspect_count > 1)
+        tell_suspects(causes, meeting, suspects, present);
     free(missing);
+    free(suspects);
     free(present);
 }
 
-static bool is_judged(const causes_t *causes, const meeting_t *meetings, size_t count, size_t rank,
-                      const opal_story_operation_t *call)
+/* Whether an earlier call on the communicator differs: what follows is no wonder. */
+static bool is_behind_difference(const causes_t *causes, const meetings_t *meetings,
+                                 const meeting_t *meeting)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (meetings[i].call->comm == call->comm && meetings[i].call->number == call->number &&
-            are_same_call(causes, &meetings[i], rank))
+    for (size_t i = 0; i < meetings->count; i++) {
+        const meeting_t *other = &meetings->items[i];
+        if (other->differs && other->call->comm == meeting->call->comm &&
+            is_member(causes, other, meeting->rank))
             return true;
     }
     return false;
 }
 
+static void explain_members(causes_t *causes, const meeting_t *meeting)
+{
+    const opal_story_comm_t *comm = comm_of(causes, meeting);
+    for (size_t i = 0; i < comm->member_count; i++) {
+        if (comm->members[i] >= 0)
+            causes->explained[comm->members[i]] = true;
+    }
+}
+
 static void find_meetings(causes_t *causes)
 {
-    meeting_t *meetings = NULL;
-    size_t count = 0;
+    meetings_t meetings = {0};
     for (size_t i = 0; i < causes->story->count; i++) {
         const opal_story_rank_t *rank = &causes->story->ranks[i];
-        for (size_t k = 0; k < rank->wait_count; k++) {
-            for (size_t n = 0; n < rank->waits[k].count; n++) {
-                const opal_story_operation_t *call = &rank->waits[k].operations[n];
-                if (call->kind != OPAL_STORY_COLLECTIVE ||
-                    is_judged(causes, meetings, count, i, call))
-                    continue;
-                meetings = opal_xrealloc(meetings, (count + 1) * sizeof *meetings);
-                meetings[count] = (meeting_t){i, &rank->waits[k], call};
-                judge_meeting(causes, &meetings[count++]);
-            }
-        }
+        for (size_t k = 0; k < rank->wait_count; k++)
+            add_meetings(causes, i, &rank->waits[k], &meetings);
     }
-    free(meetings);
+    for (size_t i = 0; i < meetings.count; i++) {
+        meeting_t *meeting = &meetings.items[i];
+        if (is_behind_difference(causes, &meetings, meeting))
+            continue;
+        meeting->differs = tell_difference(causes, meeting);
+        if (meeting->differs)
+            explain_members(causes, meeting);
+    }
+    for (size_t i = 0; i < meetings.count; i++) {
+        if (!is_behind_difference(causes, &meetings, &meetings.items[i]))
+            judge_meeting(causes, &meetings.items[i]);
+    }
+    free(meetings.items);
 }
 
 /* -- cycles ------------------------------------------------------------------------------------ */
 
+/* In a cycle of sends nobody receives, of course. */
+static void mark_send(causes_t *causes, size_t rank)
+{
+    const opal_story_wait_t *wait = &causes->story->ranks[rank].waits[0];
+    if (wait->count > 0 && wait->operations[0].kind == OPAL_STORY_SEND)
+        causes->is_told_of[rank] = true;
+}
+
 static void tell_cycle(causes_t *causes, size_t first)
 {
+    const opal_story_rank_t *ranks = causes->story->ranks;
     size_t length = 0, at = first;
     if (!begin(causes))
         return;
+    mark_send(causes, first);
+    for (size_t i = (size_t)ranks[first].next; i != first; i = (size_t)ranks[i].next)
+        mark_send(causes, i);
+    if (ranks[first].next == (int)first) {
+        opal_story_name(causes->story, first, causes->text);
+        opal_text_printf(causes->text, " waits for itself (%s)\n", ranks[first].waits[0].call);
+        return;
+    }
     opal_text_add(causes->text, "a cycle: ");
     do {
-        const opal_story_rank_t *rank = &causes->story->ranks[at];
         opal_text_add(causes->text, length++ > 0 ? ", which waits for " : "");
         opal_story_name(causes->story, at, causes->text);
-        opal_text_printf(causes->text, " (%s)", rank->waits[0].call);
-        at = (size_t)rank->next;
-    } while (at != first && length < 8);
-    opal_text_add(causes->text, at == first ? ", which waits for " : " and so on up to ");
+        opal_text_printf(causes->text, " (%s)", ranks[at].waits[0].call);
+        at = (size_t)ranks[at].next;
+    } while (at != first && length < MOST_OF_CYCLE);
+    opal_text_add(causes->text, at == first ? ", which waits for " : ", and so on, up to ");
     opal_story_name(causes->story, first, causes->text);
     opal_text_add(causes->text, "\n");
+}
+
+/* Whether a sentence about a rank of the cycle says what is wrong. */
+static bool is_explained(const causes_t *causes, size_t first)
+{
+    size_t at = first;
+    bool found = false;
+    do {
+        found = found || causes->explained[at];
+        at = (size_t)causes->story->ranks[at].next;
+    } while (at != first);
+    return found;
 }
 
 /* Each stuck rank is in at most one cycle of `next`. */
@@ -354,10 +520,50 @@ static void find_cycles(causes_t *causes)
             at = (size_t)ranks[at].next;
         }
         bool is_cycle = seen[at] == i + 1 && ranks[at].is_stuck && ranks[at].next >= 0;
-        if (is_cycle)
+        if (is_cycle && !is_explained(causes, at))
             tell_cycle(causes, at);
     }
     free(seen);
+}
+
+/* -- messages that lie there ---------------------------------------------------------------------
+ */
+
+static const opal_story_operation_t *first_message(const opal_story_rank_t *rank, size_t *count)
+{
+    const opal_story_operation_t *first = NULL;
+    *count = 0;
+    if (rank->wait_count == 0) /* each wait has them all */
+        return NULL;
+    for (size_t i = 0; i < rank->waits[0].count; i++) {
+        const opal_story_operation_t *operation = &rank->waits[0].operations[i];
+        if (operation->kind != OPAL_STORY_MESSAGE)
+            continue;
+        if ((*count)++ == 0)
+            first = operation;
+    }
+    return first;
+}
+
+/* At ranks that are stuck, unless a sentence is about the messages of that rank. */
+static void find_unreceived(causes_t *causes)
+{
+    for (size_t i = 0; i < causes->story->count; i++) {
+        const opal_story_rank_t *rank = &causes->story->ranks[i];
+        size_t count;
+        const opal_story_operation_t *message = first_message(rank, &count);
+        if (message == NULL || causes->is_told_of[i] || !rank->is_stuck || !begin(causes))
+            continue;
+        opal_text_t *text = causes->text;
+        opal_story_name(causes->story, i, text);
+        opal_text_printf(text, " has no receive for what ");
+        add_who(causes, message->who, message->peer, text);
+        opal_text_printf(text, " has sent it with tag %d on %s", message->tag,
+                         comm_name(rank, message->comm));
+        if (count > 1)
+            opal_text_printf(text, ", and for %zu more messages", count - 1);
+        opal_text_add(text, "\n");
+    }
 }
 
 /* -- ranks that are waited for, and do not wait themselves ----------------------------------------
@@ -403,10 +609,15 @@ static void find_absent(causes_t *causes)
 void opal_story_tell_causes(const opal_story_t *story, opal_text_t *text)
 {
     causes_t causes = {.story = story, .text = text};
+    causes.explained = flags(&causes);
+    causes.is_told_of = flags(&causes);
     find_mismatches(&causes);
     find_meetings(&causes);
     find_cycles(&causes);
     find_absent(&causes);
+    find_unreceived(&causes);
+    free(causes.is_told_of);
+    free(causes.explained);
     if (causes.sentences > MOST_SENTENCES)
         opal_text_printf(text, "  and %u more\n", causes.sentences - MOST_SENTENCES);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "opal/include/clock.h"
@@ -86,15 +87,16 @@ static void read_state(opal_census_process_t *process)
 
 /* -- rolls ------------------------------------------------------------------------------------- */
 
-/* A copy of the text; NULL: there is none. The other process may write it meanwhile. */
-static char *copy_text(const opal_roll_entry_t *entry, uint64_t *since, uint64_t *written)
+/* Copies an entry. False: nothing waits there. The other process may write it meanwhile. */
+static bool copy_wait(const opal_roll_entry_t *entry, opal_census_wait_t *wait)
 {
     char *text = opal_xmalloc(OPAL_ROLL_TEXT_BYTES + 1);
     for (int i = 0; i < COPIES; i++) {
         unsigned version = atomic_load_explicit(&entry->version, memory_order_acquire);
         size_t length = atomic_load_explicit(&entry->length, memory_order_relaxed);
-        *since = atomic_load_explicit(&entry->since, memory_order_relaxed);
-        *written = atomic_load_explicit(&entry->written, memory_order_relaxed);
+        wait->since_nsec = atomic_load_explicit(&entry->since, memory_order_relaxed);
+        wait->written_nsec = atomic_load_explicit(&entry->written, memory_order_relaxed);
+        wait->thread = atomic_load_explicit(&entry->thread, memory_order_relaxed);
         if (length > OPAL_ROLL_TEXT_BYTES)
             length = 0;
         memcpy(text, entry->text, length);
@@ -102,29 +104,92 @@ static char *copy_text(const opal_roll_entry_t *entry, uint64_t *since, uint64_t
         atomic_thread_fence(memory_order_acquire);
         if (length == 0)
             break;
-        if ((version & 1) == 0 && version == atomic_load(&entry->version))
-            return text;
+        if ((version & 1) == 0 && version == atomic_load(&entry->version)) {
+            wait->text = text;
+            return true;
+        }
     }
     free(text);
-    return NULL;
+    return false;
 }
 
+/* Whether a thread waits for other threads of its process, without a limit of time. */
+static bool waits_for_thread(int pid, int thread)
+{
+    char name[PATH_BYTES], text[256];
+    long number = -1;
+    unsigned long limit = 1;
+    snprintf(name, sizeof name, "task/%d/syscall", thread);
+    return read_file(pid, name, text, sizeof text) &&
+           sscanf(text, "%ld %*x %*x %*x %lx", &number, &limit) == 2 && number == SYS_futex &&
+           limit == 0;
+}
+
+static bool waits_in_mpi(const opal_census_process_t *process, int thread)
+{
+    for (unsigned i = 0; i < process->wait_count; i++) {
+        if (process->waits[i].thread == thread)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the rank may go on by what that thread does. The library's own threads only see to what
+ * comes, but for those that read and write files. */
+static bool may_act(int pid, int thread, bool has_threads)
+{
+    char name[PATH_BYTES], text[64];
+    snprintf(name, sizeof name, "task/%d/comm", thread);
+    read_file(pid, name, text, sizeof text);
+    if (strncmp(text, "mica-io", strlen("mica-io")) == 0)
+        return true;
+    return has_threads && strncmp(text, "mica-", strlen("mica-")) != 0;
+}
+
+/* Whether the process has a thread that may act, and neither waits in MPI nor for other threads.
+ * One that may not be looked at counts. */
+static bool is_elsewhere(const opal_census_process_t *process, bool has_threads)
+{
+    char path[PATH_BYTES];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/task", process->pid);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder != NULL && !found && (entry = readdir(folder)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        found = thread > 0 && !waits_in_mpi(process, thread) &&
+                may_act(process->pid, thread, has_threads) &&
+                !waits_for_thread(process->pid, thread);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+/* The main thread first. */
+static int by_thread(const void *left, const void *right)
+{
+    const opal_census_wait_t *a = left, *b = right;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+/* After the state. */
 static void read_roll(const opal_roll_t *roll, opal_census_process_t *process)
 {
-    uint64_t since, written, now = opal_clock_nsec();
+    uint64_t now = opal_clock_nsec();
     for (unsigned i = 0; i < OPAL_ROLL_ENTRIES; i++) {
-        char *text = copy_text(&roll->entries[i], &since, &written);
-        bool is_loop = i == OPAL_ROLL_LOOP;
-        /* Of a process that is stopped, it is as it was. */
-        bool is_over = is_loop && now > written + loop_ended_nsec && process->state != 'T' &&
-                       process->state != 't';
-        if (text == NULL || is_over) {
-            free(text);
+        opal_census_wait_t wait = {.is_loop = i == OPAL_ROLL_LOOP};
+        if (!copy_wait(&roll->entries[i], &wait))
             continue;
-        }
-        process->waits[process->wait_count++] =
-            (opal_census_wait_t){.since_nsec = since, .is_loop = is_loop, .text = text};
+        /* Of a process that is stopped, it is as it was. */
+        bool is_over = wait.is_loop && now > wait.written_nsec + loop_ended_nsec &&
+                       process->state != 'T' && process->state != 't';
+        if (is_over)
+            free(wait.text);
+        else
+            process->waits[process->wait_count++] = wait;
     }
+    qsort(process->waits, process->wait_count, sizeof process->waits[0], by_thread);
+    process->is_elsewhere = process->wait_count > 0 && is_elsewhere(process, roll->has_threads);
 }
 
 static opal_census_process_t *add(opal_census_t *census, int pid, unsigned rank, const char *job_id)

@@ -17,8 +17,10 @@
 
 /* What a thread of a process waits for. */
 typedef struct opal_census_wait {
-    uint64_t since_nsec; /* nothing has come since; opal_clock_nsec */
+    uint64_t since_nsec;   /* nothing has come since; opal_clock_nsec */
+    uint64_t written_nsec; /* a loop still went round then */
     bool is_loop;
+    int thread;
     char *text; /* roll.h */
 } opal_census_wait_t;
 
@@ -27,6 +29,7 @@ typedef struct opal_census_process {
     unsigned rank;
     char job_id[64];
     char state;          /* of /proc/PID/stat: R S D T t Z; 0: it has ended */
+    bool is_elsewhere;   /* a thread that may call MPI does something else */
     int tracer;          /* the pid of a debugger; 0: none */
     double cpu_seconds;  /* so far */
     size_t memory_bytes; /* resident */

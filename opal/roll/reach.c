@@ -48,11 +48,11 @@ static bool may_complete(const opal_story_t *story, const opal_story_rank_t *ran
                          const opal_story_operation_t *operation, int *next)
 {
     const opal_story_comm_t *comm = opal_story_comm(rank, operation->comm);
-    bool all = true, is_sure;
+    bool all = true;
     for (size_t i = 0; comm != NULL && i < comm->member_count; i++) {
         int who = comm->members[i];
-        if (who < 0 || !opal_story_is_missing(&story->ranks[who], operation->comm,
-                                              operation->number, &is_sure))
+        if (who < 0 || opal_story_part(&story->ranks[who], operation->comm, operation->number) ==
+                           OPAL_STORY_HAS_BEGUN)
             continue;
         if (all)
             *next = who;
@@ -91,12 +91,19 @@ static bool may_wait_end(const opal_story_t *story, opal_story_rank_t *rank,
     }
     rank->next = blocking >= 0 ? blocking : rank->next;
     size_t needs = wait->needs > 0 && wait->needs < awaited ? wait->needs : awaited;
-    return may >= needs && awaited > 0;
+    return may + wait->left_out >= needs && awaited > 0;
+}
+
+/* A rank that does not wait in MPI, and has not left it. */
+static bool can_act(const opal_story_rank_t *rank)
+{
+    return rank->state != OPAL_STORY_WAITS && rank->state != OPAL_STORY_FINALIZED &&
+           rank->state != OPAL_STORY_ENDED;
 }
 
 static bool may_rank(const opal_story_t *story, opal_story_rank_t *rank)
 {
-    bool may = rank->state != OPAL_STORY_WAITS && rank->state != OPAL_STORY_ENDED;
+    bool may = can_act(rank);
     for (size_t i = 0; rank->state == OPAL_STORY_WAITS && i < rank->wait_count; i++)
         may = may_wait_end(story, rank, &rank->waits[i]) || may;
     return may;
@@ -105,8 +112,7 @@ static bool may_rank(const opal_story_t *story, opal_story_rank_t *rank)
 void opal_story_reach(opal_story_t *story)
 {
     for (size_t i = 0; i < story->count; i++)
-        story->ranks[i].is_stuck =
-            story->ranks[i].state == OPAL_STORY_WAITS || story->ranks[i].state == OPAL_STORY_ENDED;
+        story->ranks[i].is_stuck = !can_act(&story->ranks[i]);
     for (bool has_changed = true; has_changed;) {
         has_changed = false;
         for (size_t i = 0; i < story->count; i++) {
@@ -121,12 +127,24 @@ void opal_story_reach(opal_story_t *story)
         may_rank(story, &story->ranks[i]);
 }
 
+bool opal_story_loops_since(const opal_story_t *story, uint64_t nsec)
+{
+    for (size_t i = 0; i < story->count; i++) {
+        for (size_t k = 0; k < story->ranks[i].wait_count; k++) {
+            const opal_story_wait_t *wait = &story->ranks[i].waits[k];
+            if (wait->is_loop && wait->written_nsec < nsec)
+                return false;
+        }
+    }
+    return true;
+}
+
 double opal_story_quiet_seconds(const opal_story_t *story)
 {
     uint64_t latest = 0;
     for (size_t i = 0; i < story->count; i++) {
         const opal_story_rank_t *rank = &story->ranks[i];
-        if (rank->state != OPAL_STORY_WAITS && rank->state != OPAL_STORY_ENDED)
+        if (can_act(rank))
             return 0;
         for (size_t k = 0; k < rank->wait_count; k++) {
             if (rank->waits[k].since_nsec > latest)

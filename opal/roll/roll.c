@@ -13,6 +13,7 @@
 
 static struct {
     const opal_pmi_job_t *job; /* NULL: there is no roll now */
+    bool has_threads;
     _Atomic(opal_roll_t *) roll;
     atomic_flag making;
     int fd; /* of a memfd; -1: the roll is in the segment */
@@ -59,6 +60,7 @@ static void make(void)
     roll->pid = (int)getpid();
     roll->rank = own.job->rank;
     roll->size = own.job->size;
+    roll->has_threads = own.has_threads;
     snprintf(roll->job_id, sizeof roll->job_id, "%s", own.job->job_id);
     atomic_store_explicit(&roll->magic, OPAL_ROLL_MAGIC, memory_order_release);
     atomic_store(&own.roll, roll);
@@ -72,9 +74,10 @@ static opal_roll_t *get(void)
     return atomic_load(&own.roll);
 }
 
-void opal_roll_start(const opal_pmi_job_t *job)
+void opal_roll_start(const opal_pmi_job_t *job, bool has_threads)
 {
     own.job = job;
+    own.has_threads = has_threads;
     if (opal_node_own_slot() == NULL)
         get();
 }
@@ -116,6 +119,7 @@ static void write_entry(opal_roll_entry_t *entry, uint64_t since, const char *te
     atomic_thread_fence(memory_order_release); /* pairs with that of a reader (census.c) */
     atomic_store_explicit(&entry->since, since, memory_order_relaxed);
     atomic_store_explicit(&entry->written, opal_clock_nsec(), memory_order_relaxed);
+    atomic_store_explicit(&entry->thread, (int)gettid(), memory_order_relaxed);
     atomic_store_explicit(&entry->length, (unsigned)length, memory_order_relaxed);
     memcpy(entry->text, text, length);
     atomic_store_explicit(&entry->version, version + 1, memory_order_release);
@@ -147,6 +151,8 @@ void opal_roll_withdraw(bool is_loop)
 
 /* -- the text ---------------------------------------------------------------------------------- */
 
+static const char cut[] = "\nleft lines";
+
 void opal_roll_line(opal_roll_text_t *text, const char *word)
 {
     if (text->is_full)
@@ -159,7 +165,7 @@ void opal_roll_line(opal_roll_text_t *text, const char *word)
 
 void opal_roll_add(opal_roll_text_t *text, const char *format, ...)
 {
-    size_t left = sizeof text->bytes - text->length;
+    size_t left = sizeof text->bytes - sizeof cut - text->length;
     if (text->is_full)
         return;
     va_list arguments;
@@ -172,4 +178,14 @@ void opal_roll_add(opal_roll_text_t *text, const char *format, ...)
     }
     text->is_full = true;
     text->length = text->line; /* the line is left out */
+}
+
+void opal_roll_end(opal_roll_text_t *text)
+{
+    if (!text->is_full)
+        return;
+    while (text->length > 0 && text->bytes[text->length - 1] == '\n')
+        text->length--;
+    memcpy(text->bytes + text->length, cut, sizeof cut);
+    text->length += sizeof cut - 1;
 }

@@ -45,6 +45,7 @@ typedef struct opal_roll_entry {
     atomic_uint length;               /* of the text; 0: nothing waits here */
     _Atomic uint64_t since;           /* nothing has come since; opal_clock_nsec */
     _Atomic uint64_t written;         /* of a loop: it still went round then */
+    atomic_int thread;                /* the system's number of the one that waits */
     _Alignas(64) char text[OPAL_ROLL_TEXT_BYTES];
 } opal_roll_entry_t;
 
@@ -52,6 +53,7 @@ typedef struct opal_roll {
     _Atomic uint64_t magic; /* OPAL_ROLL_MAGIC, written last */
     int pid;
     unsigned rank, size; /* in the job */
+    bool has_threads;    /* more than one thread of the process may call MPI */
     char job_id[64];
     atomic_uint taken; /* entries of waits that have a writer, a bit for each */
     opal_roll_entry_t entries[OPAL_ROLL_ENTRIES];
@@ -63,7 +65,7 @@ typedef struct opal_roll {
 
 /* Between start and stop this process has a roll. A process that is in no segment makes its memory
  * at once, so that it is found; others when an entry is written first. */
-OPAL_EXPORT void opal_roll_start(const opal_pmi_job_t *job);
+OPAL_EXPORT void opal_roll_start(const opal_pmi_job_t *job, bool has_threads);
 OPAL_EXPORT void opal_roll_stop(void);
 
 /* Writes this thread's entry, or that of loops. Without memory, or if all entries are taken, it
@@ -75,7 +77,8 @@ OPAL_EXPORT void opal_roll_withdraw(bool is_loop);
 
 /* -- the text ---------------------------------------------------------------------------------- */
 
-/* A text that is being written. What does not fit is left out, by whole lines. */
+/* A text that is being written. What does not fit is left out, by whole lines, and opal_roll_end
+ * says so. */
 typedef struct opal_roll_text {
     size_t length, line; /* line: where the last one begins */
     bool is_full;
@@ -85,5 +88,6 @@ typedef struct opal_roll_text {
 /* Begins a line; adds to it. */
 OPAL_EXPORT void opal_roll_line(opal_roll_text_t *text, const char *word);
 OPAL_EXPORT void opal_roll_add(opal_roll_text_t *text, const char *format, ...) OPAL_PRINTF(2, 3);
+OPAL_EXPORT void opal_roll_end(opal_roll_text_t *text);
 
 #endif

@@ -70,18 +70,34 @@ static bool is_of_job(const opal_story_rank_t *rank, const char *tag)
     return strcmp(text, tag) == 0;
 }
 
-/* "3", or "3@" and the tag of a job. */
-static int find_process(const opal_story_t *story, const opal_story_rank_t *of, const char *name)
+/* Whether that is the rank of the job of `of`, or of the job with that tag. */
+static bool is_process(const opal_story_rank_t *other, const opal_story_rank_t *of, unsigned rank,
+                       const char *tag)
 {
-    unsigned rank = (unsigned)strtoul(name, NULL, 10);
-    const char *tag = strchr(name, '@');
+    return other->rank == rank &&
+           (tag != NULL ? is_of_job(other, tag) : strcmp(other->job_id, of->job_id) == 0);
+}
+
+/* Ranks mostly stand in order: the guess is looked at first. */
+static int find_process(const opal_story_t *story, const opal_story_rank_t *of, unsigned rank,
+                        const char *tag, size_t guess)
+{
+    if (guess < story->count && is_process(&story->ranks[guess], of, rank, tag))
+        return (int)guess;
     for (size_t i = 0; i < story->count; i++) {
-        const opal_story_rank_t *other = &story->ranks[i];
-        if (other->rank == rank &&
-            (tag != NULL ? is_of_job(other, tag + 1) : strcmp(other->job_id, of->job_id) == 0))
+        if (is_process(&story->ranks[i], of, rank, tag))
             return (int)i;
     }
     return OPAL_STORY_UNKNOWN;
+}
+
+/* "3", or "3@" and the tag of a job. */
+static int find_by_name(const opal_story_t *story, const opal_story_rank_t *of, const char *name)
+{
+    unsigned rank = (unsigned)strtoul(name, NULL, 10);
+    const char *tag = strchr(name, '@');
+    return find_process(story, of, rank, tag != NULL ? tag + 1 : NULL,
+                        (size_t)(of - story->ranks) - of->rank + rank);
 }
 
 /* "0-3,5,7@0123456789abcdef" */
@@ -96,12 +112,24 @@ static void read_members(const opal_story_t *story, const opal_story_rank_t *of,
             return;
         comm->members = opal_xrealloc(comm->members, (comm->member_count + last - first + 1) *
                                                          sizeof *comm->members);
-        for (unsigned rank = first; rank <= last; rank++) {
-            char name[16];
-            snprintf(name, sizeof name, "%u", rank);
+        const char *tag = strchr(part, '@');
+        size_t start = (size_t)(of - story->ranks) - of->rank; /* of the own job, in order */
+        for (unsigned rank = first; rank <= last; rank++)
             comm->members[comm->member_count++] =
-                find_process(story, of, dash != NULL ? name : part);
-        }
+                find_process(story, of, rank, tag != NULL ? tag + 1 : NULL, start + rank);
+    }
+}
+
+/* "MPI_Bcast:0:400,MPI_Barrier:-:-" */
+static void read_recent(char *list, opal_story_comm_t *comm)
+{
+    char *rest = list, *part;
+    while ((part = strsep(&rest, ",")) != NULL && comm->recent_count < OPAL_STORY_RECENT) {
+        opal_story_call_t *call = &comm->recent[comm->recent_count++];
+        char *name = strsep(&part, ":"), *root = strsep(&part, ":"), *bytes = part;
+        snprintf(call->name, sizeof call->name, "%s", name);
+        call->root = root != NULL && *root != '-' ? atoi(root) : OPAL_STORY_UNKNOWN;
+        call->bytes = bytes != NULL && *bytes != '-' ? strtoull(bytes, NULL, 10) : UINT64_MAX;
     }
 }
 
@@ -114,12 +142,16 @@ static void read_comm(const opal_story_t *story, opal_story_rank_t *rank, const 
     opal_story_comm_t *comm = &rank->comms[rank->comm_count++];
     *comm = (opal_story_comm_t){.id = id, .calls = number_of(line, "calls", 0)};
     copy_value(line, "name", true, comm->name, sizeof comm->name);
-    char *members = value_of(line, "members", false), *remote = value_of(line, "remote", false);
+    char *members = value_of(line, "members", false), *remote = value_of(line, "remote", false),
+         *recent = value_of(line, "recent", false);
     comm->is_inter = remote != NULL;
     if (members != NULL)
         read_members(story, rank, members, comm);
     if (remote != NULL)
         read_members(story, rank, remote, comm);
+    if (recent != NULL)
+        read_recent(recent, comm);
+    free(recent);
     free(members);
     free(remote);
 }
@@ -142,6 +174,7 @@ static const struct {
     {"receive", OPAL_STORY_RECEIVE}, {"send", OPAL_STORY_SEND},
     {"probe", OPAL_STORY_PROBE},     {"collective", OPAL_STORY_COLLECTIVE},
     {"step", OPAL_STORY_STEP},       {"message", OPAL_STORY_MESSAGE},
+    {"act", OPAL_STORY_ACT},
 };
 
 static void read_operation(const opal_story_t *story, const opal_story_rank_t *rank,
@@ -157,13 +190,11 @@ static void read_operation(const opal_story_t *story, const opal_story_rank_t *r
         .peer = small_of(line, "peer"),
         .tag = small_of(line, "tag"),
         .number = number_of(line, "number", 0),
-        .root = small_of(line, "root"),
         .bytes = number_of(line, "bytes", UINT64_MAX),
     };
     operation->who = operation->peer == OPAL_STORY_ANY ? OPAL_STORY_ANY : OPAL_STORY_UNKNOWN;
     if (process != NULL)
-        operation->who = find_process(story, rank, process);
-    copy_value(line, "kind", false, operation->name, sizeof operation->name);
+        operation->who = find_by_name(story, rank, process);
     copy_value(line, "state", true, operation->state, sizeof operation->state);
     free(process);
 }
@@ -174,10 +205,14 @@ static void read_line(const opal_story_t *story, opal_story_rank_t *rank, opal_s
     if (begins(line, "wait")) {
         copy_value(line, "call", false, wait->call, sizeof wait->call);
         wait->place = number_of(line, "place", 0);
+        wait->computes = number_of(line, "computes", 0) != 0;
     } else if (begins(line, "needs")) {
         wait->needs = (size_t)number_of(line, "operations", 0);
     } else if (begins(line, "comm")) {
         read_comm(story, rank, line);
+    } else if (begins(line, "left")) {
+        wait->left_out += (size_t)number_of(line, "operations", 0);
+        rank->is_cut = rank->is_cut || strcmp(line, "left lines") == 0;
     }
     for (size_t i = 0; i < OPAL_COUNT_OF(words); i++) {
         if (begins(line, words[i].word))
@@ -222,7 +257,8 @@ static opal_story_state_t state_of(const opal_census_process_t *process)
     case 0:
         return OPAL_STORY_ENDED;
     default:
-        return process->wait_count > 0 ? OPAL_STORY_WAITS : OPAL_STORY_COMPUTES;
+        return process->wait_count > 0 && !process->is_elsewhere ? OPAL_STORY_WAITS
+                                                                 : OPAL_STORY_COMPUTES;
     }
 }
 
@@ -240,6 +276,7 @@ void opal_story_add(opal_story_t *story, const opal_census_process_t *process)
     for (unsigned i = 0; i < process->wait_count; i++)
         rank->waits[i] = (opal_story_wait_t){.where = opal_xstrdup(process->waits[i].text),
                                              .since_nsec = process->waits[i].since_nsec,
+                                             .written_nsec = process->waits[i].written_nsec,
                                              .is_loop = process->waits[i].is_loop};
 }
 
@@ -256,6 +293,8 @@ void opal_story_finish(opal_story_t *story, uint64_t now_nsec, opal_story_where_
         opal_story_rank_t *rank = &story->ranks[i];
         for (size_t k = 0; k < rank->wait_count; k++) {
             read_wait(story, rank, &rank->waits[k]);
+            if (rank->waits[k].computes && rank->state == OPAL_STORY_WAITS)
+                rank->state = OPAL_STORY_COMPUTES;
             if (where != NULL && rank->waits[k].place != 0)
                 rank->waits[k].where = where(rank->pid, rank->waits[k].place);
         }
@@ -280,26 +319,50 @@ void opal_story_free(opal_story_t *story)
     *story = (opal_story_t){0};
 }
 
-const opal_story_operation_t *opal_story_collective(const opal_story_rank_t *rank, unsigned comm)
+const opal_story_operation_t *opal_story_collective(const opal_story_rank_t *rank, unsigned comm,
+                                                    uint64_t number)
 {
     for (size_t i = 0; i < rank->wait_count; i++) {
         for (size_t k = 0; k < rank->waits[i].count; k++) {
             const opal_story_operation_t *operation = &rank->waits[i].operations[k];
-            if (operation->kind == OPAL_STORY_COLLECTIVE && operation->comm == comm)
+            if (operation->kind == OPAL_STORY_COLLECTIVE && operation->comm == comm &&
+                operation->number == number)
                 return operation;
         }
     }
     return NULL;
 }
 
-bool opal_story_is_missing(const opal_story_rank_t *rank, unsigned comm, uint64_t number,
-                           bool *is_sure)
+const opal_story_call_t *opal_story_call(const opal_story_rank_t *rank, unsigned id,
+                                         uint64_t number)
 {
-    const opal_story_comm_t *known = opal_story_comm(rank, comm);
-    const opal_story_operation_t *collective = opal_story_collective(rank, comm);
-    *is_sure = known != NULL || collective != NULL || rank->state == OPAL_STORY_ENDED ||
-               rank->state == OPAL_STORY_STARTING;
-    if (collective != NULL)
-        return collective->number < number;
-    return known == NULL || known->calls < number;
+    const opal_story_comm_t *comm = opal_story_comm(rank, id);
+    if (comm == NULL || number > comm->calls || comm->calls - number >= comm->recent_count)
+        return NULL;
+    return &comm->recent[comm->recent_count - 1 - (size_t)(comm->calls - number)];
+}
+
+opal_story_part_t opal_story_part(const opal_story_rank_t *rank, unsigned id, uint64_t number)
+{
+    const opal_story_comm_t *comm = opal_story_comm(rank, id);
+    if (comm != NULL && comm->calls >= number)
+        return OPAL_STORY_HAS_BEGUN;
+    if (rank->state == OPAL_STORY_STARTING)
+        return OPAL_STORY_HAS_NOT_BEGUN;
+    return comm == NULL && (rank->wait_count == 0 || rank->is_cut) ? OPAL_STORY_MAY_HAVE_BEGUN
+                                                                   : OPAL_STORY_HAS_NOT_BEGUN;
+}
+
+bool opal_story_is_for_requests(const opal_story_wait_t *wait)
+{
+    return strncmp(wait->call, "MPI_Wait", 8) == 0 || strncmp(wait->call, "MPI_Test", 8) == 0;
+}
+
+const char *opal_story_call_name(const opal_story_rank_t *rank, const opal_story_wait_t *wait,
+                                 const opal_story_operation_t *operation)
+{
+    const opal_story_call_t *call = opal_story_call(rank, operation->comm, operation->number);
+    if (!opal_story_is_for_requests(wait))
+        return wait->call;
+    return call != NULL ? call->name : "collective";
 }

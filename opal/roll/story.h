@@ -32,6 +32,7 @@ typedef enum opal_story_kind {
     OPAL_STORY_PROBE,
     OPAL_STORY_COLLECTIVE,
     OPAL_STORY_STEP,    /* a receive that a call is made of */
+    OPAL_STORY_ACT,     /* something else that a rank has to do: `state` says what */
     OPAL_STORY_MESSAGE, /* it has come, and no receive has matched it */
 } opal_story_kind_t;
 
@@ -41,17 +42,26 @@ typedef struct opal_story_operation {
     int peer, tag;   /* as in calls */
     int who;         /* the index of the peer in the story */
     uint64_t number; /* of a collective, in its communicator */
-    int root;        /* of a collective; UNKNOWN: it has none */
     uint64_t bytes;  /* UINT64_MAX: not known */
-    char name[40];   /* of a collective: "MPI_Bcast" */
-    char state[40];  /* what it waits for, if that is not plain */
+    char state[80];  /* what it waits for, if that is not plain */
 } opal_story_operation_t;
+
+enum { OPAL_STORY_RECENT = 8 };
+
+/* A collective call, as it was made. */
+typedef struct opal_story_call {
+    char name[40];  /* "MPI_Bcast" */
+    int root;       /* UNKNOWN: it has none */
+    uint64_t bytes; /* UINT64_MAX: they need not be equal */
+} opal_story_call_t;
 
 typedef struct opal_story_comm {
     unsigned id;
     uint64_t calls; /* collectives that this rank has begun */
     int *members;   /* indices; NULL: not known */
     size_t member_count;
+    opal_story_call_t recent[OPAL_STORY_RECENT]; /* the last ones of `calls`, in order */
+    size_t recent_count;
     bool is_inter;
     char name[64];
 } opal_story_comm_t;
@@ -62,6 +72,7 @@ typedef enum opal_story_state {
     OPAL_STORY_STOPPED,  /* by a signal */
     OPAL_STORY_TRACED,   /* a debugger has stopped it */
     OPAL_STORY_STARTING, /* it has not called MPI_Init, or is in it */
+    OPAL_STORY_FINALIZED,
     OPAL_STORY_ENDED,
 } opal_story_state_t;
 
@@ -70,11 +81,12 @@ typedef struct opal_story_wait {
     char call[48];
     uint64_t place; /* the address of the call; 0: not known */
     char *where;    /* the same for a person */
-    uint64_t since_nsec;
+    uint64_t since_nsec, written_nsec;
     bool is_loop;
-    size_t needs; /* operations; 0: all */
+    bool computes; /* a loop that computes between its calls */
+    size_t needs;  /* operations; 0: all */
     opal_story_operation_t *operations;
-    size_t count;
+    size_t count, left_out; /* left_out: operations that are not told */
 } opal_story_wait_t;
 
 typedef struct opal_story_rank {
@@ -90,6 +102,7 @@ typedef struct opal_story_rank {
     size_t wait_count;
     opal_story_comm_t *comms;
     size_t comm_count;
+    bool is_cut;   /* the texts do not have all that the rank knows */
     bool is_stuck; /* reach.c: only another rank that is stuck could let it go on */
     int next;      /* a rank that it waits for; ANY: there is none */
 } opal_story_rank_t;
@@ -118,6 +131,9 @@ OPAL_EXPORT void opal_story_free(opal_story_t *story);
 /* Whether every rank waits, for at least that time, and none for something from outside. */
 OPAL_EXPORT bool opal_story_is_hung(const opal_story_t *story, double seconds);
 
+/* Whether all loops still went round at that time. */
+OPAL_EXPORT bool opal_story_loops_since(const opal_story_t *story, uint64_t nsec);
+
 /* The time for which nothing has come to any rank; 0: some rank does not wait. */
 OPAL_EXPORT double opal_story_quiet_seconds(const opal_story_t *story);
 
@@ -140,17 +156,35 @@ static inline bool opal_story_is_awaited(const opal_story_operation_t *operation
 /* The communicator as this rank knows it; NULL: it does not say. */
 const opal_story_comm_t *opal_story_comm(const opal_story_rank_t *rank, unsigned id);
 
-/* The collective of that communicator in which the rank is; NULL: in none. */
-const opal_story_operation_t *opal_story_collective(const opal_story_rank_t *rank, unsigned comm);
+/* The collective of that communicator and number in which the rank is; NULL: it is in another one,
+ * or in none. */
+const opal_story_operation_t *opal_story_collective(const opal_story_rank_t *rank, unsigned comm,
+                                                    uint64_t number);
 
-/* Whether a member of a communicator has not begun the call of that number. False, too, if the rank
- * does not say. `is_sure`: the rank says so, and does not only compute. */
-bool opal_story_is_missing(const opal_story_rank_t *rank, unsigned comm, uint64_t number,
-                           bool *is_sure);
+/* The call of that number as the rank has made it; NULL: it does not say. */
+const opal_story_call_t *opal_story_call(const opal_story_rank_t *rank, unsigned comm,
+                                         uint64_t number);
+
+/* Whether a member of a communicator has begun the call of that number. A rank that is outside of
+ * MPI, or has left, does not say. */
+typedef enum opal_story_part {
+    OPAL_STORY_HAS_BEGUN,
+    OPAL_STORY_MAY_HAVE_BEGUN,
+    OPAL_STORY_HAS_NOT_BEGUN,
+} opal_story_part_t;
+
+opal_story_part_t opal_story_part(const opal_story_rank_t *rank, unsigned comm, uint64_t number);
 
 /* "rank 3", "rank 3 of job 2"; "ranks 0-2, 5". `chosen` has a flag for each rank. */
 void opal_story_name(const opal_story_t *story, size_t rank, opal_text_t *text);
 void opal_story_name_all(const opal_story_t *story, const bool *chosen, opal_text_t *text);
+
+/* Whether the call waits for requests, so that its name says nothing of them. */
+bool opal_story_is_for_requests(const opal_story_wait_t *wait);
+
+/* "MPI_Bcast": the collective that a rank waits for, as the program has called it. */
+const char *opal_story_call_name(const opal_story_rank_t *rank, const opal_story_wait_t *wait,
+                                 const opal_story_operation_t *operation);
 
 /* "MPI_Recv from rank 3, tag 8 on MPI_COMM_WORLD" */
 void opal_story_name_wait(const opal_story_t *story, const opal_story_rank_t *rank,

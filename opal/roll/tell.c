@@ -68,9 +68,12 @@ static void add_peer(const opal_story_t *story, const opal_story_operation_t *op
     if (operation->who >= 0)
         opal_story_name(story, (size_t)operation->who, text);
     else if (operation->peer >= 0)
-        opal_text_printf(text, "rank %d there", operation->peer);
+        opal_text_printf(text, "rank %d", operation->peer);
     else
         opal_text_add(text, "any rank");
+    if (operation->peer >= 0 &&
+        (operation->who < 0 || story->ranks[operation->who].rank != (unsigned)operation->peer))
+        opal_text_printf(text, " (rank %d there)", operation->peer);
 }
 
 static void add_bytes(uint64_t bytes, opal_text_t *text)
@@ -92,12 +95,55 @@ static void add_comm(const opal_story_rank_t *rank, unsigned id, opal_text_t *te
         opal_text_add(text, " on a communicator without a name");
 }
 
+/* "; rank 1 has not called MPI_Win_post" */
+static void add_act(const opal_story_t *story, const opal_story_operation_t *operation,
+                    opal_text_t *text)
+{
+    opal_text_add(text, "; ");
+    if (operation->peer >= 0) {
+        add_peer(story, operation, text);
+        opal_text_add(text, " ");
+    } else if (operation->comm != UINT32_MAX) {
+        opal_text_add(text, "another rank ");
+    }
+    opal_text_add(text, operation->state);
+}
+
+/* Whether the name of the call says what the operation is. */
+static bool is_plain(const opal_story_wait_t *wait, const opal_story_operation_t *operation)
+{
+    static const char *const calls[] = {"MPI_Recv",  "MPI_Mrecv", "MPI_Send",
+                                        "MPI_Ssend", "MPI_Rsend", "MPI_Bsend"};
+    bool is_plain = operation->kind > OPAL_STORY_SEND;
+    for (size_t i = 0; i < OPAL_COUNT_OF(calls); i++)
+        is_plain = is_plain || strcmp(wait->call, calls[i]) == 0;
+    return is_plain;
+}
+
+/* Before what `add_operation` says. */
+static void add_kind(const opal_story_rank_t *rank, const opal_story_wait_t *wait,
+                     const opal_story_operation_t *operation, opal_text_t *text)
+{
+    if (operation->kind == OPAL_STORY_COLLECTIVE) {
+        if (opal_story_is_for_requests(wait))
+            opal_text_printf(text, " for a nonblocking %s",
+                             opal_story_call_name(rank, wait, operation));
+    } else if (!is_plain(wait, operation)) {
+        opal_text_add(text, operation->kind == OPAL_STORY_SEND ? " for a send" : " for a receive");
+    }
+}
+
 static void add_operation(const opal_story_t *story, const opal_story_rank_t *rank,
                           const opal_story_operation_t *operation, opal_text_t *text)
 {
+    if (operation->kind == OPAL_STORY_ACT) {
+        add_act(story, operation, text);
+        return;
+    }
     if (operation->kind == OPAL_STORY_COLLECTIVE) {
-        if (operation->root >= 0)
-            opal_text_printf(text, " with root %d", operation->root);
+        const opal_story_call_t *call = opal_story_call(rank, operation->comm, operation->number);
+        if (call != NULL && call->root >= 0)
+            opal_text_printf(text, " with root %d", call->root);
     } else if (operation->kind == OPAL_STORY_SEND) {
         opal_text_add(text, " of ");
         add_bytes(operation->bytes, text);
@@ -120,12 +166,21 @@ static void add_operation(const opal_story_t *story, const opal_story_rank_t *ra
         opal_text_printf(text, "; %s", operation->state);
 }
 
+static bool needs_all(const opal_story_wait_t *wait)
+{
+    size_t awaited = wait->left_out;
+    for (size_t i = 0; i < wait->count; i++)
+        awaited += opal_story_is_awaited(&wait->operations[i]) &&
+                   wait->operations[i].kind != OPAL_STORY_STEP;
+    return wait->needs == 0 || wait->needs >= awaited;
+}
+
 /* What the call waits for. */
 static void add_operations(const opal_story_t *story, const opal_story_rank_t *rank,
                            const opal_story_wait_t *wait, opal_text_t *text)
 {
-    static const unsigned most = 3;
-    unsigned named = 0, more = 0;
+    static const size_t most = 3;
+    size_t named = 0, more = wait->left_out;
     bool is_collective = false;
     for (size_t i = 0; i < wait->count; i++)
         is_collective = is_collective || wait->operations[i].kind == OPAL_STORY_COLLECTIVE;
@@ -139,17 +194,12 @@ static void add_operations(const opal_story_t *story, const opal_story_rank_t *r
             continue;
         }
         if (named++ > 0)
-            opal_text_add(text, wait->needs > 0 && wait->needs < wait->count ? " or" : " and");
-        if (strcmp(wait->call, "MPI_Recv") != 0 && strcmp(wait->call, "MPI_Send") != 0 &&
-            operation->kind < OPAL_STORY_PROBE)
-            opal_text_add(text,
-                          operation->kind == OPAL_STORY_SEND ? " for a send" : " for a receive");
-        else if (strncmp(operation->name, "MPI_I", 5) == 0) /* not blocking: in MPI_Wait */
-            opal_text_printf(text, " for %s", operation->name);
+            opal_text_add(text, needs_all(wait) ? " and" : " or");
+        add_kind(rank, wait, operation, text);
         add_operation(story, rank, operation, text);
     }
     if (more > 0)
-        opal_text_printf(text, " and %u more", more);
+        opal_text_printf(text, " and %zu more", more);
 }
 
 static void name_wait(const opal_story_t *story, const opal_story_rank_t *rank,
@@ -158,7 +208,7 @@ static void name_wait(const opal_story_t *story, const opal_story_rank_t *rank,
     opal_text_add(text, wait->call);
     if (!in_short)
         add_operations(story, rank, wait, text);
-    if (wait->is_loop)
+    if (wait->is_loop && !wait->computes)
         opal_text_add(text, ", again and again");
     if (wait->where != NULL)
         opal_text_printf(text, ", in %s", wait->where);
@@ -177,20 +227,27 @@ static void describe_rank(const opal_story_t *story, const opal_story_rank_t *ra
                           opal_text_t *text)
 {
     static const char *const states[] = {
-        [OPAL_STORY_COMPUTES] = "outside of MPI",
         [OPAL_STORY_STOPPED] = "stopped by a signal",
         [OPAL_STORY_TRACED] = "held by a debugger",
         [OPAL_STORY_STARTING] = "before the end of MPI_Init",
+        [OPAL_STORY_FINALIZED] = "behind MPI_Finalize",
         [OPAL_STORY_ENDED] = "ended",
     };
-    if (rank->state != OPAL_STORY_WAITS)
+    if (rank->state == OPAL_STORY_COMPUTES)
+        opal_text_add(text, rank->system_state == 'R' ? "outside of MPI, computing"
+                                                      : "outside of MPI, sleeping");
+    else if (rank->state != OPAL_STORY_WAITS)
         opal_text_add(text, states[rank->state]);
     for (size_t i = 0; i < rank->wait_count; i++) {
-        opal_text_add(text, i > 0 || rank->state != OPAL_STORY_WAITS ? "; a thread: " : "");
+        bool is_alone = i == 0 && rank->state != OPAL_STORY_COMPUTES;
+        if (rank->waits[i].computes)
+            opal_text_add(text, "; looks now and then: ");
+        else if (!is_alone)
+            opal_text_add(text, "; a thread: ");
+        else if (rank->state != OPAL_STORY_WAITS)
+            opal_text_add(text, ", in ");
         name_wait(story, rank, &rank->waits[i], in_short, text);
     }
-    if (rank->state == OPAL_STORY_COMPUTES)
-        opal_text_add(text, rank->system_state == 'R' ? ", computing" : ", sleeping");
 }
 
 /* Moves what is said of the ranks from `lines` into groups of equal lines, in order. Returns how
@@ -246,8 +303,8 @@ void opal_story_tell_table(const opal_story_t *story, opal_text_t *text)
     opal_text_printf(text, "%6s %8s  %-9s %9s %9s %8s  %s\n", "rank", "process", "state", "CPU",
                      "memory", "waits", "call");
     for (size_t i = 0; i < story->count; i++) {
-        static const char *const states[] = {"waits",  "outside",  "stopped",
-                                             "traced", "starting", "ended"};
+        static const char *const states[] = {"waits",    "outside",   "stopped", "traced",
+                                             "starting", "finalized", "ended"};
         const opal_story_rank_t *rank = &story->ranks[i];
         const opal_story_wait_t *wait = rank->wait_count > 0 ? &rank->waits[0] : NULL;
         const char *state = states[rank->state];

@@ -18,6 +18,14 @@ static const double shortest_pause = 0.25, longest_pause = 15;
 /* Ranks that wait asleep use no CPU; one that does has threads that compute. */
 static const double idle_share = 0.2;
 
+/* Of a rank that is not in MPI, as the launcher knows it. */
+static opal_story_state_t state_of(const job_t *job, unsigned rank)
+{
+    if (pmi_server_state(job->pmi, rank) == PMI_FINALIZED)
+        return OPAL_STORY_FINALIZED;
+    return job->ranks[rank].running ? OPAL_STORY_STARTING : OPAL_STORY_ENDED;
+}
+
 static void add_absent(const job_t *job, opal_story_t *story, size_t known)
 {
     for (unsigned i = 0; i < job->size; i++) {
@@ -25,12 +33,7 @@ static void add_absent(const job_t *job, opal_story_t *story, size_t known)
         for (size_t k = 0; k < known && !is_known; k++)
             is_known = story->ranks[k].rank == i && strcmp(story->ranks[k].job_id, job->id) == 0;
         if (!is_known)
-            opal_story_add_absent(story, job->id, i,
-                                  job->ranks[i].running &&
-                                          pmi_server_state(job->pmi, i) != PMI_FINALIZED
-                                      ? OPAL_STORY_STARTING
-                                      : OPAL_STORY_ENDED,
-                                  (int)job->ranks[i].pid);
+            opal_story_add_absent(story, job->id, i, state_of(job, i), (int)job->ranks[i].pid);
     }
 }
 
@@ -92,7 +95,12 @@ static void look(loop_timer_t *timer)
     /* The same standstill is reported once. */
     bool is_known =
         hang->reported_at != 0 && quiet > (double)(opal_clock_nsec() - hang->reported_at) / 1e9;
-    if (is_idle && !is_known && opal_story_is_hung(&story, hang->seconds))
+    if (!is_idle || is_known || !opal_story_is_hung(&story, hang->seconds))
+        hang->suspected_at = 0;
+    else if (hang->suspected_at == 0)
+        hang->suspected_at = story.now_nsec;
+    /* A loop may have ended, unless it still goes round. */
+    if (hang->suspected_at != 0 && opal_story_loops_since(&story, hang->suspected_at))
         report(self, &story, quiet);
     hang->cpu_seconds = cpu;
     opal_story_free(&story);

@@ -35,6 +35,7 @@ typedef struct hang {
     double seconds, pause; /* without a move until a report; between two looks */
     double cpu_seconds;    /* of ranks that wait asleep, at the last look */
     uint64_t reported_at;  /* nsec; 0: nothing was reported so far */
+    uint64_t suspected_at; /* nsec; 0: at the last look, some rank could go on */
 } hang_t;
 
 typedef struct supervisor {

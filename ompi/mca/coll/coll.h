@@ -92,6 +92,9 @@ typedef struct ompi_coll_ops {
 
 /* The three forms of a collective: blocking, nonblocking, persistent. */
 OPAL_EXPORT int ompi_coll_run(const ompi_coll_call_t *call);
+
+/* The blocking call of this thread that is under way; NULL: none. */
+OPAL_EXPORT const ompi_coll_call_t *ompi_coll_running(void);
 int ompi_coll_begin(const ompi_coll_call_t *call, ompi_request_t **request);
 int ompi_coll_prepare(const ompi_coll_call_t *call, ompi_request_t **request);
 

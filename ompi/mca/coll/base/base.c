@@ -231,15 +231,53 @@ static int run(const ompi_coll_call_t *call)
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-/* While a call of the program is under way, its communicator says so, for a person who asks. */
+/* -- for a person who asks what goes on ----------------------------------------------------------
+ */
+
+static _Thread_local const ompi_coll_call_t *running;
+
+const ompi_coll_call_t *ompi_coll_running(void)
+{
+    return running;
+}
+
+static bool has_root(const ompi_coll_call_t *call)
+{
+    ompi_coll_kind_t kind = call->kind;
+    return !ompi_comm_is_inter(call->comm) &&
+           (kind == OMPI_BCAST || kind == OMPI_REDUCE || kind == OMPI_GATHER ||
+            kind == OMPI_GATHERV || kind == OMPI_SCATTER || kind == OMPI_SCATTERV);
+}
+
+/* The bytes that must be the same at all ranks. */
+static size_t common_bytes(const ompi_coll_call_t *call)
+{
+    bool is_equal = call->kind == OMPI_BCAST || call->kind == OMPI_ALLREDUCE ||
+                    call->kind == OMPI_REDUCE || call->kind == OMPI_SCAN ||
+                    call->kind == OMPI_EXSCAN;
+    const ompi_coll_side_t *side = call->send.type != NULL ? &call->send : &call->recv;
+    if (!is_equal || side->type == NULL || ompi_comm_is_inter(call->comm))
+        return SIZE_MAX;
+    return ompi_datatype_bytes(side->type, (size_t)side->count);
+}
+
+static void note(const ompi_coll_call_t *call)
+{
+    ompi_comm_call_t noted = {.name = ompi_check_kind_name(call->kind),
+                              .root = has_root(call) ? call->root : -1,
+                              .bytes = common_bytes(call)};
+    ompi_comm_note_call(call->comm, &noted);
+}
+
+/* Of calls within calls, the outermost is the program's. */
 static int run_visibly(const ompi_coll_call_t *call)
 {
-    ompi_communicator_t *comm = call->comm;
-    const ompi_coll_call_t *outer = comm->running;
-    comm->calls++;
-    comm->running = call;
+    if (running != NULL)
+        return run(call);
+    note(call);
+    running = call;
     int error = run(call);
-    comm->running = outer;
+    running = NULL;
     return error;
 }
 
@@ -283,8 +321,8 @@ static int create(const ompi_coll_call_t *call, ompi_schedule_t *schedule, ompi_
         ompi_coll_check_meet_first(schedule, call->comm);
     int error = build_by(call, &by, schedule);
     count_call(call, by);
-    schedule->kind = call->kind;
-    schedule->begun = ++call->comm->calls;
+    note(call);
+    schedule->begun = call->comm->calls;
     schedule->is_described =
         schedule->request.persistent ||
         ompi_event_is_either_wanted(OMPI_EVENT_COLLECTIVE_BEGUN, OMPI_EVENT_COLLECTIVE_ENDED);

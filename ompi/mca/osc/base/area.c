@@ -139,3 +139,13 @@ int ompi_osc_wait(ompi_osc_window_t *window, ompi_osc_look_fn_t *look, void *wha
 {
     return ompi_look_wait(look_for, &(wish_t){window, look, what});
 }
+
+int ompi_osc_wait_for(ompi_osc_window_t *window, ompi_osc_look_fn_t *look, void *what, int rank,
+                      const char *words)
+{
+    ompi_look_reason_t reason = {window->comm, rank, words};
+    ompi_look_reason = &reason;
+    int error = ompi_osc_wait(window, look, what);
+    ompi_look_reason = NULL;
+    return error;
+}

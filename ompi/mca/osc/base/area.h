@@ -109,4 +109,9 @@ typedef ompi_look_t ompi_osc_look_fn_t(ompi_osc_window_t *window, void *what);
  * progress. */
 OPAL_EXPORT int ompi_osc_wait(ompi_osc_window_t *window, ompi_osc_look_fn_t *look, void *what);
 
+/* The same for what a rank of the window has to do, in words (ompi_describe_act); -1: it is not
+ * known which. */
+OPAL_EXPORT int ompi_osc_wait_for(ompi_osc_window_t *window, ompi_osc_look_fn_t *look, void *what,
+                                  int rank, const char *words);
+
 #endif

@@ -173,7 +173,9 @@ static int ask(messages_window_t *window, int rank, messages_item_t *item)
     item->head.operation = operation.name;
     error = messages_send(item);
     if (error == MPI_SUCCESS)
-        error = ompi_osc_wait(window->window, look_for_end, &operation);
+        error = ompi_osc_wait_for(window->window, look_for_end, &operation, rank,
+                                  item->kind == MESSAGES_LOCK ? "has not given its lock"
+                                                              : "has not answered");
     if (!operation.is_over)
         messages_end_operation(&operation, error);
     return operation.error;
@@ -204,6 +206,12 @@ static ompi_look_t look_for_answers(ompi_osc_window_t *given, void *what)
     return wish->window->ranks[wish->rank].unanswered == 0 ? OMPI_LOOK_OVER : OMPI_LOOK_WAITS;
 }
 
+static void await_answers(messages_window_t *window, int rank)
+{
+    ompi_osc_wait_for(window->window, look_for_answers, &(wish_t){window, rank}, rank,
+                      "has not answered");
+}
+
 static int take_failure(messages_rank_t *state)
 {
     int error = state->failure;
@@ -218,7 +226,7 @@ static int flush_local(messages_window_t *window, int rank)
     messages_rank_t *state = &window->ranks[rank];
     int error = state->unsent > 0 ? messages_copy_unsent(window, rank) : MPI_SUCCESS;
     if (state->unanswered > 0)
-        ompi_osc_wait(window->window, look_for_answers, &(wish_t){window, rank});
+        await_answers(window, rank);
     int failure = take_failure(state);
     return error != MPI_SUCCESS ? error : failure;
 }
@@ -234,7 +242,7 @@ static int flush_rank(messages_window_t *window, int rank)
     int error = ask(window, rank, &item);
     state->flushes--;
     if (state->unanswered > 0)
-        ompi_osc_wait(window->window, look_for_answers, &(wish_t){window, rank});
+        await_answers(window, rank);
     int failure = take_failure(state);
     return error != MPI_SUCCESS ? error : failure;
 }
