@@ -92,6 +92,12 @@ unit_tests += \
 	%D%/mca/pmi/singleton/singleton \
 	%D%/mca/pmi/wire/mapping \
 	%D%/mca/pmi/wire/wire \
+	%D%/roll/cause \
+	%D%/roll/census \
+	%D%/roll/reach \
+	%D%/roll/roll \
+	%D%/roll/story \
+	%D%/roll/tell \
 	%D%/runtime/complaint \
 	%D%/runtime/copy_setting \
 	%D%/progress/descriptor \
@@ -369,6 +375,6 @@ unit_segment_ldflags = $(AM_LDFLAGS) -Wl,--wrap=opal_node_base -Wl,--wrap=opal_n
 	-Wl,--wrap=opal_node_populate
 test_unit_opal_node_shared_LDFLAGS = $(unit_segment_ldflags)
 
-EXTRA_DIST += %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h %D%/shortage.h \
+EXTRA_DIST += %D%/roll/job.h %D%/heap/fake_source.h %D%/machine.h %D%/mca/memory/watch.h %D%/no_memory.h %D%/shortage.h \
 	%D%/node/fake_segment.h %D%/progress/engines.h %D%/progress/sleeper.h %D%/refuse_call.h \
 	%D%/support.h
