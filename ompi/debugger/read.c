@@ -79,6 +79,8 @@ static int add_comm(mqs_process_info *info, mqs_taddr_t address, uint32_t contex
     const ompi_pml_queues_t *table = &info->table;
     int error = mqs_ok;
     mqs_taddr_t own = pointer_at(info, address + table->comm_pml, &error);
+    if (own == 0) /* no messages yet, or the program uses sessions alone */
+        return error;
     mqs_taddr_t remote = pointer_at(info, address + table->comm_remote_group, &error);
     queues_comm_t comm = {
         .address = address,
@@ -95,7 +97,7 @@ static int add_comm(mqs_process_info *info, mqs_taddr_t address, uint32_t contex
     char name[sizeof comm.shown.name] = {0};
     if (error == mqs_ok)
         error = queues_read(info, address + table->comm_name, name, sizeof name - 1);
-    if (error != mqs_ok || own == 0) /* its messages have not begun */
+    if (error != mqs_ok)
         return error;
     if (name[0] == 0)
         snprintf(name, sizeof name, "communicator %#lx", address);
