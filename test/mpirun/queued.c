@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 {
     int rank, provided;
     pthread_t thread;
+    MPI_Request last;
     MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &second);
@@ -49,9 +50,11 @@ int main(int argc, char **argv)
         MPI_Isend(other, LARGE, MPI_CHAR, 0, 22, MPI_COMM_WORLD, &requests[0]);
         MPI_Probe(0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    /* Before the line that has the debugger stop this rank. */
+    MPI_Irecv(&one, 1, MPI_INT, 1 - rank, 33, MPI_COMM_WORLD, &last);
     printf("%d %d %p %p %p %p %p\n", rank, (int)getpid(), (void *)ten, (void *)three, (void *)large,
            (void *)other, (void *)&one);
     fflush(stdout);
-    MPI_Recv(&one, 1, MPI_INT, 1 - rank, 33, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&last, MPI_STATUS_IGNORE);
     return MPI_Finalize();
 }
