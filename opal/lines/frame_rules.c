@@ -37,8 +37,8 @@ enum { /* operations; the three with the argument in the low bits come first */
        OP_UNDEFINED = 0x07,
        OP_SAME_VALUE = 0x08,
        OP_REGISTER = 0x09,
-       OP_REMEMBER = 0x0a,
-       OP_RECALL = 0x0b,
+       OP_REMEMBER_STATE = 0x0a,
+       OP_RESTORE_STATE = 0x0b,
        OP_CFA = 0x0c,
        OP_CFA_REGISTER = 0x0d,
        OP_CFA_OFFSET = 0x0e,
@@ -322,13 +322,13 @@ static bool run_on_all(runner_t *runner, opal_cursor_t *code, unsigned op)
         runner->rules->cfa =
             (opal_rule_t){.kind = OPAL_RULE_IS_EXPRESSION, .expression = take_expression(code)};
         return true;
-    case OP_REMEMBER:
+    case OP_REMEMBER_STATE:
         if (runner->depth == REMEMBERED_MAX)
             opal_cursor_fail(code);
         else
             runner->remembered[runner->depth++] = *runner->rules;
         return true;
-    case OP_RECALL:
+    case OP_RESTORE_STATE:
         if (runner->depth == 0)
             opal_cursor_fail(code);
         else

@@ -301,15 +301,17 @@ static const char *base_name(const char *path)
 char *opal_lines_describe(const opal_location_t *place, char *text, size_t bytes)
 {
     const char *object = place->object != NULL ? base_name(place->object) : NULL;
+    /* Without the version of a symbol, "@@GLIBC_2.34". */
+    int name = place->function != NULL ? (int)strcspn(place->function, "@") : 0;
     char line[OPAL_LINES_FILE_BYTES + 32] = "";
     if (place->line > 0)
         snprintf(line, sizeof line, " (%s:%u)", base_name(place->file), place->line);
     if (object == NULL)
         snprintf(text, bytes, "0x%lx", (unsigned long)place->address);
     else if (place->function != NULL && place->line > 0)
-        snprintf(text, bytes, "%s%s", place->function, line);
+        snprintf(text, bytes, "%.*s%s", name, place->function, line);
     else if (place->function != NULL)
-        snprintf(text, bytes, "%s+%#lx (%s)", place->function,
+        snprintf(text, bytes, "%.*s+%#lx (%s)", name, place->function,
                  (unsigned long)place->function_offset, object);
     else
         snprintf(text, bytes, "%s+%#lx%s", object, (unsigned long)place->object_offset, line);

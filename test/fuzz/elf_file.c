@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "opal/lines/frame_rules.h"
 #include "opal/lines/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
@@ -20,6 +21,15 @@ static void require(bool holds, const char *what)
         fprintf(stderr, "does not hold: %s\n", what);
         abort();
     }
+}
+
+static void unwind(const char *path, uint64_t offset)
+{
+    opal_frame_rules_t rules;
+    opal_elf_t *elf = opal_elf_open(path);
+    if (elf != NULL && opal_frame_rules_find(elf, offset, &rules))
+        require(rules.return_register < OPAL_FRAME_REGISTERS, "the return address has a register");
+    opal_elf_close(elf);
 }
 
 static void look(opal_lines_t *lines, const char *path, uint64_t offset)
@@ -43,6 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     require(lines != NULL, "the mappings are read");
     for (uint64_t offset = 0x200; offset < 0x400; offset += 9)
         look(lines, path, offset);
+    for (uint64_t offset = 0x1c0; offset < 0x230; offset += 16)
+        unwind(path, offset);
     look(lines, path, UINT64_MAX);
     opal_lines_close(lines);
     close(fd);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks for pages and keeps some. See memory.h. */
+/* Asks for pages and caches some. See memory.h. */
 #include "tools/crash/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { PAGE_BYTES = OPAL_CRASH_ASK_MAX, KEPT_PAGES = 64 };
+enum { PAGE_BYTES = OPAL_CRASH_ASK_MAX, CACHED_PAGES = 64 };
 
 typedef struct page {
     uintptr_t address; /* 0: none */
@@ -14,7 +14,7 @@ typedef struct page {
     char bytes[PAGE_BYTES];
 } page_t;
 
-static page_t pages[KEPT_PAGES];
+static page_t pages[CACHED_PAGES];
 
 static ssize_t receive(void *to, size_t bytes)
 {
@@ -27,7 +27,7 @@ static ssize_t receive(void *to, size_t bytes)
 
 static page_t *find(uintptr_t address)
 {
-    page_t *page = &pages[address / PAGE_BYTES % KEPT_PAGES];
+    page_t *page = &pages[address / PAGE_BYTES % CACHED_PAGES];
     if (page->address == address)
         return page;
     const opal_crash_ask_t ask = {address, PAGE_BYTES};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The memory of the process that crashes, which answers through a socket (opal/crash/notice.h).
- * Pages are kept: the process stands still. (Its other threads do not, but what is read is the
+ * Pages are cached: the process stands still. (Its other threads do not, but what is read is the
  * stack of the one that does.)
  */
 #ifndef CRASH_MEMORY_H

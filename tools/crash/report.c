@@ -54,7 +54,7 @@ static const char *meaning_of(int signal, int code)
     return NULL;
 }
 
-static bool is_near(uint64_t a, uint64_t b, uint64_t bytes)
+static bool is_within(uint64_t a, uint64_t b, uint64_t bytes)
 {
     return a - b < bytes || b - a < bytes;
 }
@@ -82,11 +82,11 @@ static void add_cause(opal_text_t *text, const opal_crash_notice_t *notice)
         opal_text_printf(text, ": %s", meaning);
 #if defined(__x86_64__)
     if (notice->signal == SIGSEGV && notice->address >= NULL_PAGE_BYTES &&
-        is_near(notice->address, notice->frame.registers[STACK_POINTER], STACK_GUARD_BYTES))
+        is_within(notice->address, notice->frame.registers[STACK_POINTER], STACK_GUARD_BYTES))
         opal_text_add(text, ". It is the end of the stack: a recursion without end, or variables "
                             "that are too large (ulimit -s)");
 #else
-    (void)is_near;
+    (void)is_within;
 #endif
 }
 

@@ -152,7 +152,7 @@ static void rank_aborted(void *context, unsigned rank, int code, const char *mes
     job->ranks[rank].is_reported = true;
     bool is_sequel = report_failures(self);
     char *name = outcome_name_rank(job, rank), *jobs = name_jobs(self);
-    char *report = board_take_any_report(job);
+    char *report = is_sequel ? NULL : board_take_any_report(job);
     opal_log_error("%s aborted with code %d (MPI_Abort, or a fatal MPI error)%s%s; %s %s ended%s%s",
                    name, code, message != NULL ? ": " : "", message != NULL ? message : "", jobs,
                    self->jobs->next != NULL ? "are" : "is", report != NULL ? "\n" : "",
