@@ -99,9 +99,28 @@ static void print_string(const char *string, opal_text_t *text)
     opal_text_printf(text, "\"%.*s\"%s", STRING_MAX, string, length > STRING_MAX ? "..." : "");
 }
 
+static void print_tag(int tag, opal_text_t *text)
+{
+    if (tag == MPI_ANY_TAG)
+        opal_text_add(text, "MPI_ANY_TAG");
+    else
+        opal_text_printf(text, "%d", tag);
+}
+
+/* The form up to the next letter, which is returned; 0: there is none. */
+static char print_plain(const char **at, opal_text_t *text)
+{
+    size_t plain = strcspn(*at, "%");
+    opal_text_append(text, *at, plain);
+    *at += plain;
+    if (**at == 0)
+        return 0;
+    *at += 2;
+    return (*at)[-1];
+}
+
 static void print_value(char letter, va_list *values, opal_text_t *text)
 {
-    int tag;
     switch (letter) {
     case 'd':
         opal_text_printf(text, "%d", va_arg(*values, int));
@@ -113,11 +132,7 @@ static void print_value(char letter, va_list *values, opal_text_t *text)
         print_rank(va_arg(*values, int), text);
         break;
     case 't':
-        tag = va_arg(*values, int);
-        if (tag == MPI_ANY_TAG)
-            opal_text_add(text, "MPI_ANY_TAG");
-        else
-            opal_text_printf(text, "%d", tag);
+        print_tag(va_arg(*values, int), text);
         break;
     case 's':
         print_string(va_arg(*values, const char *), text);
@@ -135,20 +150,16 @@ static void print_value(char letter, va_list *values, opal_text_t *text)
 
 void ompi_api_call_print(const ompi_api_call_t *call, opal_text_t *text)
 {
-    const char *at = call->description;
+    va_list own;
+    const char *form = call->description;
     if (call->values == NULL) {
-        opal_text_append(text, at, strcspn(at, "("));
+        opal_text_append(text, form, strcspn(form, "("));
         return;
     }
-    while (*at != 0) {
-        size_t plain = strcspn(at, "%");
-        opal_text_append(text, at, plain);
-        at += plain;
-        if (*at == 0)
-            break;
-        print_value(at[1], call->values, text);
-        at += 2;
-    }
+    va_copy(own, *call->values);
+    for (char letter; (letter = print_plain(&form, text)) != 0;)
+        print_value(letter, &own, text);
+    va_end(own);
 }
 
 void ompi_api_place_print(opal_text_t *text)

@@ -230,7 +230,7 @@ static bool end_helper(pid_t pid, uint64_t deadline_nsec)
 /* Returns whether it has printed the report. */
 static bool let_helper_report(const opal_crash_notice_t *notice)
 {
-    int ends[2];
+    int ends[2] = {-1, -1};
     uint64_t deadline_nsec = opal_clock_nsec() + HELPER_SECONDS * UINT64_C(1000000000);
     if (opal_syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, (long)ends, 0, 0) !=
         0)
