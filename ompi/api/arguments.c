@@ -13,10 +13,9 @@
 
 enum { STRING_MAX = 64 };
 
-void ompi_api_call_name(const ompi_api_call_t *call, char name[OMPI_API_NAME_BYTES])
+void ompi_api_call_name(const char *call, char name[OMPI_API_NAME_BYTES])
 {
-    snprintf(name, OMPI_API_NAME_BYTES, "%.*s", (int)strcspn(call->description, "("),
-             call->description);
+    snprintf(name, OMPI_API_NAME_BYTES, "%.*s", (int)strcspn(call, "("), call);
 }
 
 static const struct {
@@ -148,16 +147,12 @@ static void print_value(char letter, va_list *values, opal_text_t *text)
     }
 }
 
-void ompi_api_call_print(const ompi_api_call_t *call, opal_text_t *text)
+/* A copy of the list is walked: in some ABIs a va_list parameter is a pointer, in others not. */
+void ompi_api_call_print(const char *call, va_list values, opal_text_t *text)
 {
     va_list own;
-    const char *form = call->description;
-    if (call->values == NULL) {
-        opal_text_append(text, form, strcspn(form, "("));
-        return;
-    }
-    va_copy(own, *call->values);
-    for (char letter; (letter = print_plain(&form, text)) != 0;)
+    va_copy(own, values);
+    for (char letter; (letter = print_plain(&call, text)) != 0;)
         print_value(letter, &own, text);
     va_end(own);
 }

@@ -15,19 +15,14 @@
 
 #include "opal/util/text.h"
 
-typedef struct ompi_api_call {
-    const char *description; /* or a name alone: "MPI_Send" */
-    va_list *values;         /* those of the description; NULL: they are not known */
-} ompi_api_call_t;
-
 enum { OMPI_API_NAME_BYTES = 64 };
 
 /* "MPI_Send" */
-void ompi_api_call_name(const ompi_api_call_t *call, char name[OMPI_API_NAME_BYTES]);
+void ompi_api_call_name(const char *call, char name[OMPI_API_NAME_BYTES]);
 
-/* Adds "MPI_Send(buf=0x7ffc5f0, count=1, datatype=MPI_INT, dest=77, tag=5, comm=MPI_COMM_WORLD)";
- * the name alone if the values are not known. Reads the values. */
-void ompi_api_call_print(const ompi_api_call_t *call, opal_text_t *text);
+/* Adds "MPI_Send(buf=0x7ffc5f0, count=1, datatype=MPI_INT, dest=77, tag=5, comm=MPI_COMM_WORLD)". A
+ * call may be a name alone, which has no values. */
+void ompi_api_call_print(const char *call, va_list values, opal_text_t *text);
 
 /* Adds ", called from main (ring.c:31)", if the place is known. */
 void ompi_api_place_print(opal_text_t *text);

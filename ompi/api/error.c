@@ -65,7 +65,7 @@ static const char *advice(const ompi_object_t *object)
 
 /* Logs the error once, and ends the job with the error's class as its exit status. */
 static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *object,
-                    const ompi_object_t *about, int code, const ompi_api_call_t *call,
+                    const ompi_object_t *about, int code, const char *call, va_list values,
                     const char *detail)
 {
     char function[OMPI_API_NAME_BYTES];
@@ -87,7 +87,7 @@ static void end_job(const ompi_errhandler_t *errhandler, const ompi_object_t *ob
     if (detail != NULL)
         opal_text_printf(&text, "\n%s", detail);
     opal_text_add(&text, "\n");
-    ompi_api_call_print(call, &text);
+    ompi_api_call_print(call, values, &text);
     ompi_api_place_print(&text);
     opal_text_printf(&text,
                      "\nThe error handler %s ends the job with status %d. To get error codes "
@@ -181,7 +181,8 @@ const char *ompi_api_last_error_detail(int code)
     return last.code == code && last.detail[0] != 0 ? last.detail : NULL;
 }
 
-int ompi_api_invoke_for_call(void *about, int code, const ompi_api_call_t *call, const char *detail)
+int ompi_api_invoke_for_call(void *about, int code, const char *call, va_list values,
+                             const char *detail)
 {
     char function[OMPI_API_NAME_BYTES];
     ompi_object_t *object = about;
@@ -193,7 +194,7 @@ int ompi_api_invoke_for_call(void *about, int code, const ompi_api_call_t *call,
     switch (errhandler->action) {
     case OMPI_ERRHANDLER_FATAL:
     case OMPI_ERRHANDLER_ABORT:
-        end_job(errhandler, object, about, code, call, detail);
+        end_job(errhandler, object, about, code, call, values, detail);
         break;
     case OMPI_ERRHANDLER_RETURN:
         break;
@@ -205,7 +206,17 @@ int ompi_api_invoke_for_call(void *about, int code, const ompi_api_call_t *call,
     return code;
 }
 
+/* With a list of no values. */
+static int invoke(void *about, int code, const char *detail, const char *function, ...)
+{
+    va_list none;
+    va_start(none, function);
+    code = ompi_api_invoke_for_call(about, code, function, none, detail);
+    va_end(none);
+    return code;
+}
+
 int ompi_api_invoke_errhandler(void *about, int code, const char *function, const char *detail)
 {
-    return ompi_api_invoke_for_call(about, code, &(ompi_api_call_t){function, NULL}, detail);
+    return invoke(about, code, detail, function);
 }

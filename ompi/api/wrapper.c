@@ -30,12 +30,6 @@ void ompi_api_set_error_object(ompi_object_t *object)
     error_object = object;
 }
 
-/* Only a description has values; Fortran gives a name alone. */
-static ompi_api_call_t describe(const char *call, va_list *values)
-{
-    return (ompi_api_call_t){call, strchr(call, '(') != NULL ? values : NULL};
-}
-
 int ompi_api_fail(void *object, int code, const char *call, ...)
 {
     va_list values;
@@ -48,8 +42,7 @@ int ompi_api_fail(void *object, int code, const char *call, ...)
     if (detail == NULL)
         detail = ompi_check_take_text(code, &about);
     va_start(values, call);
-    const ompi_api_call_t described = describe(call, &values);
-    code = ompi_api_invoke_for_call(object != NULL ? object : about, code, &described, detail);
+    code = ompi_api_invoke_for_call(object != NULL ? object : about, code, call, values, detail);
     va_end(values);
     if (about != NULL) {
         ompi_lock(); /* it may be the last reference of a communicator */
@@ -65,8 +58,7 @@ int ompi_api_bad_argument(void *object, int code, const char *call, const char *
     char detail[DETAIL_MAX_BYTES];
     snprintf(detail, sizeof detail, "The argument '%s' is not valid.", argument);
     va_start(values, argument);
-    const ompi_api_call_t described = describe(call, &values);
-    code = ompi_api_invoke_for_call(object, code, &described, detail);
+    code = ompi_api_invoke_for_call(object, code, call, values, detail);
     va_end(values);
     return code;
 }
@@ -75,9 +67,8 @@ int ompi_api_wrong_state(const char *call, ...)
 {
     va_list values;
     va_start(values, call);
-    const ompi_api_call_t described = describe(call, &values);
     int code = ompi_api_invoke_for_call(
-        NULL, MPI_ERR_OTHER, &described,
+        NULL, MPI_ERR_OTHER, call, values,
         ompi_runtime_is_finalized()
             ? "It was called after MPI_Finalize."
             : "It was called before MPI_Init, or during MPI_Finalize, and no session is open.");

@@ -66,8 +66,9 @@ static inline bool ompi_api_checks(void)
 OMPI_API_RARE int ompi_api_invoke_errhandler(void *object, int code, const char *function,
                                              const char *detail);
 
-/* The same with the values of the arguments, which the message of a fatal error tells. */
-OMPI_API_RARE int ompi_api_invoke_for_call(void *object, int code, const ompi_api_call_t *call,
+/* The same for a call with the values of its arguments (arguments.h), which the message of a fatal
+ * error tells. */
+OMPI_API_RARE int ompi_api_invoke_for_call(void *object, int code, const char *call, va_list values,
                                            const char *detail);
 
 /* The function and the detail of this thread's last error, if that had this code; NULL: there is no
