@@ -68,6 +68,7 @@ typedef struct opal_profile_time {
 
 /* A place of the program that calls a function of MPI. 0 as `address`: the slot is free. */
 typedef struct opal_profile_site {
+    uint64_t key;      /* the two below, by exclusive or */
     uint64_t address;  /* behind the call */
     uint64_t function; /* the address of its name, in the process */
     uint64_t calls;
@@ -77,7 +78,7 @@ typedef struct opal_profile_site {
     opal_profile_time_t time;
     uint64_t timed_calls;
     uint64_t longest; /* ticks, of the calls that were timed or have waited long */
-    uint64_t unused[5];
+    uint64_t unused[4];
 } opal_profile_site_t;
 
 /* What a site is called: filled in by its first call. */

@@ -23,11 +23,11 @@
 #include "opal/util/text.h"
 
 enum {
-    TIMED_TICKS = 200,   /* what it takes to time a call */
-    TIMED_SHARE = 100,   /* ... is at most so small a part of the calls that it stands for */
-    MAX_STRIDE = 256,    /* */
-    PROBES = 16,         /* slots that are looked at for a site */
-    FUNCTION_BYTES = 48, /* of layout.h */
+    TIMED_TICKS = 200, /* what it takes to time a call */
+    TIMED_SHARE = 100, /* ... is at most so small a part of the calls that it stands for */
+    MAX_STRIDE = 256,  /* */
+    SKIPPED = 32,      /* of so many short calls the time line gets one, with a trace */
+    PROBES = 16,       /* slots that are looked at for a site */
 };
 
 _Thread_local opal_profile_thread_t *opal_profile_self;
@@ -246,6 +246,7 @@ opal_profile_site_t *opal_profile_find_site(opal_profile_thread_t *self, const c
         name_place(&self->block->places[slot], function, address);
         site->function = (uintptr_t)function;
         site->address = address;
+        site->key = address ^ (uintptr_t)function;
         site->countdown = site->stride = 1;
         return site;
     }
@@ -258,6 +259,7 @@ opal_profile_site_t *opal_profile_find_site(opal_profile_thread_t *self, const c
 void opal_profile_begin_timed(opal_profile_thread_t *self)
 {
     self->short_waits = self->long_waits = 0;
+    self->is_noted = true;
     self->begin = opal_ticks();
 }
 
@@ -289,6 +291,15 @@ static void renew_clock(uint64_t now)
         profile.head->last = read_clocks();
 }
 
+/* With a trace all calls are timed, which would be many for the time line. */
+static uint32_t weight_of_traced(opal_profile_thread_t *self, uint64_t ticks)
+{
+    if (ticks >= TIMED_TICKS * TIMED_SHARE)
+        return 1;
+    self->skipped = (self->skipped + 1) % SKIPPED;
+    return self->skipped == 0 ? SKIPPED : 0;
+}
+
 /* The call was timed. `end`: now. */
 static void add_timed(opal_profile_thread_t *self, uint64_t end)
 {
@@ -304,11 +315,14 @@ static void add_timed(opal_profile_thread_t *self, uint64_t end)
         self->collective->timed_calls += weight;
     }
     site->countdown = site->stride = choose_stride(self, others);
+    uint32_t pieces = self->trace != NULL ? weight_of_traced(self, ticks) : weight;
+    if (pieces == 0)
+        return;
     opal_timeline_add(self->block, &(opal_timeline_call_t){
                                        .begin = self->begin,
                                        .end = end,
                                        .waited = waits + self->long_waits,
-                                       .weight = weight,
+                                       .weight = pieces,
                                        .site = (uint64_t)(site - self->block->sites),
                                    });
 }
@@ -329,11 +343,21 @@ static void add_wait(opal_profile_thread_t *self)
                                    });
 }
 
-void opal_profile_end_noted(opal_profile_thread_t *self)
+/* With a trace every look at the clock counts: what is behind the last wait of a call other than a
+ * collective is a few instructions. */
+static uint64_t end_of_call(const opal_profile_thread_t *self)
+{
+    if (self->begin == 0)
+        return self->long_end;
+    bool has_seen_end = self->trace != NULL && self->last_end != 0 && self->collective == NULL;
+    return has_seen_end ? self->last_end : opal_ticks();
+}
+
+static void end_timed(opal_profile_thread_t *self)
 {
     opal_profile_site_t *site = self->current;
     uint64_t begin = self->begin != 0 ? self->begin : self->long_begin;
-    uint64_t end = self->begin != 0 ? opal_ticks() : self->long_end;
+    uint64_t end = end_of_call(self);
     if (self->trace != NULL)
         opal_trace_interval(self->trace, OPAL_TRACE_CALL, begin, end,
                             (uint64_t)(site - self->block->sites));
@@ -344,7 +368,15 @@ void opal_profile_end_noted(opal_profile_thread_t *self)
     if (end - begin > site->longest)
         site->longest = end - begin;
     renew_clock(end);
-    self->begin = self->long_waits = 0;
+}
+
+void opal_profile_end_noted(opal_profile_thread_t *self)
+{
+    if ((self->begin | self->long_waits) != 0)
+        end_timed(self);
+    self->collective = NULL;
+    self->begin = self->long_waits = self->last_end = 0;
+    self->is_noted = false;
 }
 
 uint64_t opal_profile_wait_begin(void)
@@ -359,6 +391,7 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
     if (self == NULL || self->current == NULL || (begin | long_since) == 0)
         return;
     uint64_t end = opal_ticks();
+    self->last_end = end;
     if (self->trace != NULL)
         opal_trace_interval(self->trace, OPAL_TRACE_WAIT, begin != 0 ? begin : long_since, end, 0);
     if (long_since != 0) {
@@ -366,6 +399,7 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
             self->long_begin = long_since;
         self->long_end = end;
         self->long_waits += end - long_since;
+        self->is_noted = true;
         end = long_since;
     }
     if (begin != 0)
@@ -381,12 +415,14 @@ static void add_message(opal_profile_traffic_t *traffic, uint64_t bytes)
 }
 
 /* The caller has the lock of the message, so the order is that of the messages of a kind. */
-static void trace_message(opal_trace_t *trace, unsigned kind, const opal_profile_message_t *message)
+static void trace_message(opal_profile_thread_t *self, unsigned kind,
+                          const opal_profile_message_t *message)
 {
     static atomic_uint last;
     unsigned order =
         profile.thread_count > 1 ? atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) : 0;
-    opal_trace_message(trace, kind, message->peer, message->tag, message->context, order,
+    self->last_end = 0; /* the call ends behind the message */
+    opal_trace_message(self->trace, kind, message->peer, message->tag, message->context, order,
                        message->bytes);
 }
 
@@ -407,14 +443,14 @@ void opal_profile_sent(const opal_profile_message_t *message)
         add_message(&peer->library, message->bytes);
     }
     if (self->trace != NULL && self->current != NULL)
-        trace_message(self->trace, OPAL_TRACE_SENT, message);
+        trace_message(self, OPAL_TRACE_SENT, message);
 }
 
 void opal_profile_matched(const opal_profile_message_t *message)
 {
     opal_profile_thread_t *self = opal_profile_self;
     if (self != NULL && self->trace != NULL && self->current != NULL)
-        trace_message(self->trace, OPAL_TRACE_MATCHED, message);
+        trace_message(self, OPAL_TRACE_MATCHED, message);
 }
 
 static bool is_collective(const opal_profile_collective_t *each, uint64_t function,
@@ -450,6 +486,7 @@ void opal_profile_collective(const char *component, const char *algorithm, uint6
     opal_profile_thread_t *self = opal_profile_self;
     if (self == NULL || self->current == NULL)
         return;
+    self->is_noted = true;
     self->collective = find_collective(self, component, algorithm);
     self->collective->calls++;
     self->collective->bytes += bytes;

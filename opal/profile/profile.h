@@ -35,6 +35,9 @@ typedef struct opal_profile_thread {
     uint64_t begin;                            /* ticks; 0: the call is not timed */
     uint64_t short_waits;                      /* ticks in waits, while the call is timed */
     uint64_t long_waits, long_begin, long_end; /* ticks; 0: none */
+    uint64_t last_end; /* of the last wait of the call; 0: it has not waited */
+    bool is_noted;     /* the call is timed, has waited long, or is a collective */
+    unsigned skipped;  /* short calls that the time line lacks, with a trace */
     uint32_t random;
     struct opal_trace *trace; /* NULL: calls are not traced */
 } opal_profile_thread_t;
@@ -87,7 +90,7 @@ static inline opal_profile_thread_t *opal_profile_begin(const char *function, ui
     if (opal_unlikely(self == NULL || self->current != NULL))
         return opal_profile_begin_thread(function, address);
     opal_profile_site_t *site = &self->block->sites[opal_profile_slot_of(address)];
-    if (opal_unlikely(site->address != address || site->function != (uintptr_t)function))
+    if (opal_unlikely(site->key != (address ^ (uintptr_t)function)))
         site = opal_profile_find_site(self, function, address);
     site->calls++;
     self->current = site;
@@ -100,9 +103,8 @@ static inline void opal_profile_end(opal_profile_thread_t *self)
 {
     if (opal_unlikely(self == NULL))
         return;
-    if (opal_unlikely((self->begin | self->long_waits) != 0))
+    if (opal_unlikely(self->is_noted))
         opal_profile_end_noted(self);
-    self->collective = NULL;
     self->current = NULL;
 }
 
@@ -126,6 +128,22 @@ typedef struct opal_profile_message {
 } opal_profile_message_t;
 
 OPAL_EXPORT void opal_profile_sent(const opal_profile_message_t *message);
+
+/* The same for a message of the program to a rank of this job, while no trace is written. */
+static inline void opal_profile_sent_own(unsigned peer, uint64_t bytes)
+{
+    opal_profile_thread_t *self = opal_profile_self;
+    if (opal_unlikely(self == NULL))
+        return; /* a thread in the background sends what had no room */
+    opal_profile_traffic_t *traffic = &self->block->peers[peer].own;
+    opal_profile_traffic_t *of_size = &self->block->classes[opal_profile_class_of(bytes)];
+    traffic->messages++;
+    traffic->bytes += bytes;
+    of_size->messages++;
+    of_size->bytes += bytes;
+    if (self->current != NULL)
+        self->current->bytes += bytes;
+}
 OPAL_EXPORT void opal_profile_matched(const opal_profile_message_t *message); /* if traces */
 
 /* -- collectives -- */
