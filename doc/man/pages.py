@@ -23,7 +23,7 @@ PAGES = {
     "mica-profile": ("mica-profile", "report where the time of an MPI job went"),
     "mica-heap": ("mica-heap", "show the shared heap of a running MPI job"),
 }
-SECTIONS = {"Exit status": "EXIT STATUS", "Environment": "ENVIRONMENT"}
+SECTIONS = {"Exit status": "EXIT STATUS", "Environment": "ENVIRONMENT", "Crashes": "CRASHES"}
 
 
 def roff(text):

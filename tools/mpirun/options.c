@@ -353,5 +353,8 @@ void options_print_help(void)
         "them, all other options to the whole job.\n\n"
         "Exit status: that of the lowest rank that failed, or 128 + N if signal N ended it; the code\n"
         "given to MPI_Abort; 110 after --timeout; 127 if the program was not found; 126 if it is not\n"
-        "executable; 2 if the command line is wrong; 1 if the system refused something.");
+        "executable; 2 if the command line is wrong; 1 if the system refused something.\n"
+        "\n"
+        "Crashes: the first rank that a signal ends reports where it was: address, MPI call, and the\n"
+        "functions, files and lines of its stack (compile with -g). --mca crash_report no: not.");
 }
