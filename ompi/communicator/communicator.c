@@ -212,7 +212,8 @@ void ompi_comm_for_each(void (*each)(ompi_communicator_t *comm, void *context), 
 {
     each(&ompi_comm_world, context);
     each(&ompi_comm_self, context);
-    for (opal_list_node_t *node = opal_list_first(&ompi_comm_all), *next; node != NULL; node = next) {
+    for (opal_list_node_t *node = opal_list_first(&ompi_comm_all), *next; node != NULL;
+         node = next) {
         next = opal_list_next(&ompi_comm_all, node);
         each(opal_container_of(node, ompi_communicator_t, node), context);
     }
