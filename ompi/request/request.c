@@ -496,7 +496,7 @@ OPAL_NOINLINE static void wait_with_loss(ompi_wait_t *wait)
     }
 }
 
-static void wait_for(ompi_wait_t *wait)
+OPAL_INLINE void wait_for(ompi_wait_t *wait)
 {
     current_wait = wait;
     if (opal_likely(!have_processes_left))

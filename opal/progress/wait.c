@@ -41,7 +41,7 @@ enum {
     UNHEARD_NSEC = 2000000,   /* ... while no notification can end it */
     LASTING_NSEC = 100000000, /* a wait for longer has an observer */
     SLOW_NSEC = 20000000,     /* a loop of looks that takes longer for 32 of them is a slow one */
-    BUSY_NSEC = 10000,        /* of CPU between two looks: more than a loop alone needs */
+    BUSY_NSEC = 30000, /* of CPU between two looks: more than a loop that only sleeps needs */
 };
 
 static struct {
@@ -516,9 +516,9 @@ static void nap(void)
 
 /* What a program does between two looks of a loop that lasts. Under the upper layer's lock. */
 static struct {
-    uint64_t left_at,
-        left_cpu;  /* when a look has ended, and CPU time; 0: this one is not measured */
-    unsigned busy; /* of the last 8 gaps that were measured; a bit for each */
+    uint64_t left_cpu; /* CPU time when the look has ended */
+    unsigned busy;     /* of the last 8 gaps that were measured; a bit for each */
+    bool is_open;      /* this one is measured */
 } gap;
 
 static uint64_t cpu_nsec(void)
@@ -528,18 +528,18 @@ static uint64_t cpu_nsec(void)
     return (uint64_t)time.tv_sec * OPAL_NSEC_PER_SEC + (uint64_t)time.tv_nsec;
 }
 
-static void begin_gap(uint64_t now)
+static void begin_gap(void)
 {
-    gap.left_at = now;
+    gap.is_open = true;
     gap.left_cpu = cpu_nsec();
 }
 
+/* The time that passes meanwhile says nothing: the core may be another process'. */
 static void end_gap(void)
 {
-    uint64_t cpu = cpu_nsec() - gap.left_cpu, time = opal_clock_nsec() - gap.left_at;
-    bool is_busy = cpu > BUSY_NSEC && 2 * cpu > time;
+    bool is_busy = cpu_nsec() - gap.left_cpu > BUSY_NSEC;
     gap.busy = (gap.busy << 1 | is_busy) & 0xff;
-    gap.left_at = 0;
+    gap.is_open = false;
 }
 
 bool opal_wait_computes_between_looks(void)
@@ -555,7 +555,7 @@ static unsigned look_at_clock(void)
     note_lull(&looking, true);
     uint64_t now = opal_clock_nsec();
     if (observer != NULL)
-        begin_gap(now);
+        begin_gap();
     bool is_slow = now - before > SLOW_NSEC;
     before = now;
     return is_slow ? 1 : POLLS_PER_LOOK;
@@ -564,7 +564,7 @@ static unsigned look_at_clock(void)
 void opal_wait_look(const opal_wait_lock_t *lock)
 {
     static unsigned left = POLLS_PER_LOOK, in_a_row;
-    if (opal_unlikely(gap.left_at != 0))
+    if (opal_unlikely(gap.is_open))
         end_gap();
     if (opal_progress() > 0 || (opal_descriptor_active != 0 && opal_descriptor_look_again() > 0)) {
         in_a_row = 0;

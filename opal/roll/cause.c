@@ -16,7 +16,7 @@ typedef struct causes {
     opal_text_t *text;
     unsigned sentences;
     /* Of each rank: a sentence says why it waits; what it has not received. */
-    bool *explained, *is_told_of;
+    bool *explained, *is_reported;
 } causes_t;
 
 static bool *flags(const causes_t *causes)
@@ -131,7 +131,7 @@ static void find_mismatch(causes_t *causes, const opal_story_rank_t *rank,
         return;
     tell_mismatch(causes, rank, wait, wanted, nearest, best);
     causes->explained[rank - causes->story->ranks] = true;
-    causes->is_told_of[rank - causes->story->ranks] = true;
+    causes->is_reported[rank - causes->story->ranks] = true;
 }
 
 static void find_mismatches(causes_t *causes)
@@ -466,7 +466,7 @@ static void mark_send(causes_t *causes, size_t rank)
 {
     const opal_story_wait_t *wait = &causes->story->ranks[rank].waits[0];
     if (wait->count > 0 && wait->operations[0].kind == OPAL_STORY_SEND)
-        causes->is_told_of[rank] = true;
+        causes->is_reported[rank] = true;
 }
 
 static void tell_cycle(causes_t *causes, size_t first)
@@ -552,7 +552,7 @@ static void find_unreceived(causes_t *causes)
         const opal_story_rank_t *rank = &causes->story->ranks[i];
         size_t count;
         const opal_story_operation_t *message = first_message(rank, &count);
-        if (message == NULL || causes->is_told_of[i] || !rank->is_stuck || !begin(causes))
+        if (message == NULL || causes->is_reported[i] || !rank->is_stuck || !begin(causes))
             continue;
         opal_text_t *text = causes->text;
         opal_story_name(causes->story, i, text);
@@ -610,13 +610,13 @@ void opal_story_tell_causes(const opal_story_t *story, opal_text_t *text)
 {
     causes_t causes = {.story = story, .text = text};
     causes.explained = flags(&causes);
-    causes.is_told_of = flags(&causes);
+    causes.is_reported = flags(&causes);
     find_mismatches(&causes);
     find_meetings(&causes);
     find_cycles(&causes);
     find_absent(&causes);
     find_unreceived(&causes);
-    free(causes.is_told_of);
+    free(causes.is_reported);
     free(causes.explained);
     if (causes.sentences > MOST_SENTENCES)
         opal_text_printf(text, "  and %u more\n", causes.sentences - MOST_SENTENCES);

@@ -140,7 +140,7 @@ static void name_sites(void)
         block->sites[i].function = 1 + i;
         snprintf(location->function, sizeof location->function, "%s", functions[i]);
         snprintf(location->symbol, sizeof location->symbol, "%s", symbols[i]);
-        snprintf(location->module, sizeof location->module, "/home/user/solver");
+        snprintf(location->module, sizeof location->module, "/opt/solver");
         location->module_offset = 0x1000 + 64 * i;
         location->symbol_offset = 0x2a + i;
     }
@@ -163,7 +163,7 @@ static int write_rank(const char *folder)
         .last = {.ticks = now, .nsec = 1000000000 + (now - START) * 1000 / TICKS_PER_USEC},
         .job = "simulated",
         .host = "cluster",
-        .program = "/home/user/solver",
+        .program = "/opt/solver",
     };
     memcpy(head.magic, OPAL_PROFILE_MAGIC, sizeof head.magic);
     snprintf(path, sizeof path, "%s/" OPAL_PROFILE_PREFIX "%u" OPAL_PROFILE_SUFFIX, folder, rank);
