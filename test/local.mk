@@ -193,6 +193,7 @@ EXTRA_DIST += \
 	%D%/fault \
 	%D%/fortran \
 	%D%/fuzz/driver.test \
+	%D%/fuzz/elf_file.corpus \
 	%D%/fuzz/ob1_frames.corpus \
 	%D%/fuzz/ofi_records.corpus \
 	%D%/fuzz/param.corpus \
