@@ -87,7 +87,7 @@ typedef struct ompi_communicator {
 } ompi_communicator_t;
 
 /* MPI_COMM_WORLD and MPI_COMM_SELF; their handles are valid from MPI_Init to MPI_Finalize. */
-extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
+OPAL_EXPORT extern ompi_communicator_t ompi_comm_world, ompi_comm_self;
 
 /* Internal: its ranks are the indices of processes. MPI_Comm_create_from_group makes communicators
  * over it. It has messages, but no collectives. */

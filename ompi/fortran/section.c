@@ -56,7 +56,7 @@ typedef struct frame {
     step_t steps[LEVELS];
 } frame_t;
 
-static void read_frame(const ompi_fortran_array_t *array, frame_t *frame)
+static void frame_of_array(const ompi_fortran_array_t *array, frame_t *frame)
 {
     step_t *last = frame->steps;
     *last = (step_t){(ptrdiff_t)array->element_bytes, 1};
@@ -428,7 +428,7 @@ ompi_fortran_message_t ompi_fortran_message_of_section(const ompi_fortran_array_
         ompi_datatype_size(object) == 0)
         return (ompi_fortran_message_t){array->base, count, type, NULL};
     frame_t frame;
-    read_frame(array, &frame);
+    frame_of_array(array, &frame);
     ompi_datatype_t *made = find_or_make(&frame, object, count);
     MPI_Datatype handle = made != NULL ? ompi_object_handle(made) : MPI_DATATYPE_NULL;
     return (ompi_fortran_message_t){array->base, 1, handle, made};

@@ -70,6 +70,7 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &roll_call,
      .preset = "yes",
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "Whether a call that waits for more than 0.1 s writes down, for mpirun and mica-ps, "
               "which call it is and what it waits for; shorter waits do nothing for it"},
     {.name = "initial_errhandler",
@@ -116,12 +117,14 @@ static const opal_param_row_t params[] = {
     {.name = "profile",
      .type = OPAL_PARAM_STRING,
      .value = &profile,
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "The directory into which each rank writes where its time in MPI goes, for "
               "mica-profile, which makes a report of it; mpirun --profile sets it, and makes the "
               "report"},
     {.name = "trace",
      .type = OPAL_PARAM_STRING,
      .value = &trace,
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "The file that mica-profile --trace makes of the records of each call, which the "
               "ranks write into a directory with the same name and .parts; mpirun --trace sets it, "
               "and makes the file"},
@@ -132,6 +135,7 @@ static const opal_param_row_t params[] = {
      .min = "2",
      .max = "1048576",
      .unit = "MB",
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "How much a thread writes for mpi_trace, 16 bytes for a call and 24 for a message at "
               "each of its ends; what comes behind that is not recorded"},
     {.name = "thread_level",
@@ -146,6 +150,7 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &explain,
      .preset = "no",
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "Whether rank 0 prints, in MPI_Init, a page about what was chosen for this job and "
               "why, and in MPI_Finalize how often each choice was used, as mpirun --explain does. "
               "All ranks need the same value"},

@@ -99,9 +99,9 @@ typedef struct ompi_schedule {
     ompi_communicator_t *comm; /* has the messages; of a child's schedule, the parent */
     ompi_op_t *op;             /* NULL: no reduction */
     ompi_datatype_t *byte;     /* MPI_BYTE: of packed data */
+    uint64_t begun;            /* of a call that is not blocking: its number among those of comm */
     int tag, local_tag;        /* of messages in comm, and in comm->local of an intercommunicator */
     uint32_t number;           /* of a persistent schedule: its tags follow from it */
-    uint64_t begun;            /* of a call that is not blocking: its number among those of comm */
     int error;                 /* the first error */
     ompi_event_collective_t event; /* of a collective that is not blocking, for tools */
     struct ompi_schedule *next_living, **before_living; /* list of comm's persistent schedules */

@@ -346,7 +346,7 @@ int ompi_win_create(const ompi_win_shape_t *shape, ompi_info_t *info, ompi_commu
         error = MPI_ERR_NO_MEM;
     if (win != NULL)
         win->osc.comm = own;
-    if (own != NULL)
+    if (error == MPI_SUCCESS)
         ompi_comm_set_name(own, "a window"); /* for a person who asks what ranks wait for */
     error = make(win, comm, info, error);
     if (error == MPI_SUCCESS) {

@@ -68,6 +68,7 @@ static const opal_param_row_t params[] = {
      .type = OPAL_PARAM_BOOL,
      .value = &is_wanted,
      .preset = "yes",
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "Whether a rank that dies by a signal (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, "
               "SIGSYS, SIGTRAP) prints where it was: the MPI call, and the functions, files and "
               "lines of its stack. A program's own handlers, sanitizers and core dumps are left as "

@@ -25,7 +25,7 @@
 enum {
     TIMED_TICKS = 200, /* what it takes to time a call */
     TIMED_SHARE = 100, /* ... is at most so small a part of the calls that it stands for */
-    MAX_STRIDE = 256,  /* */
+    MAX_STRIDE = 256,  /* of a sample; means of few calls say little */
     SKIPPED = 32,      /* of so many short calls the time line gets one, with a trace */
     PROBES = 16,       /* slots that are looked at for a site */
 };
@@ -267,9 +267,9 @@ void opal_profile_begin_timed(opal_profile_thread_t *self)
  * since programs repeat themselves. */
 static uint32_t choose_stride(opal_profile_thread_t *self, uint64_t ticks)
 {
-    if (self->trace != NULL || ticks >= TIMED_TICKS * TIMED_SHARE)
+    if (self->trace != NULL || ticks >= (uint64_t)TIMED_TICKS * TIMED_SHARE)
         return 1;
-    uint64_t mean = TIMED_TICKS * TIMED_SHARE / (ticks + 1);
+    uint64_t mean = (uint64_t)TIMED_TICKS * TIMED_SHARE / (ticks + 1);
     if (mean > MAX_STRIDE)
         mean = MAX_STRIDE;
     self->random = self->random * 1664525U + 1013904223U;
@@ -294,7 +294,7 @@ static void renew_clock(uint64_t now)
 /* With a trace all calls are timed, which would be many for the time line. */
 static uint32_t weight_of_traced(opal_profile_thread_t *self, uint64_t ticks)
 {
-    if (ticks >= TIMED_TICKS * TIMED_SHARE)
+    if (ticks >= (uint64_t)TIMED_TICKS * TIMED_SHARE)
         return 1;
     self->skipped = (self->skipped + 1) % SKIPPED;
     return self->skipped == 0 ? SKIPPED : 0;

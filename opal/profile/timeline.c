@@ -28,7 +28,7 @@ static void merge(opal_profile_bin_t *to, const opal_profile_bin_t *a, const opa
 static void widen(opal_profile_block_t *block)
 {
     opal_profile_bin_t *bins = block->bins;
-    for (unsigned i = 0; i < OPAL_PROFILE_BINS / 2; i++)
+    for (size_t i = 0; i < OPAL_PROFILE_BINS / 2; i++)
         merge(&bins[i], &bins[2 * i], &bins[2 * i + 1]);
     memset(&bins[OPAL_PROFILE_BINS / 2], 0, sizeof *bins * OPAL_PROFILE_BINS / 2);
     block->bin_ticks *= 2;

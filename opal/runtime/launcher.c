@@ -27,6 +27,7 @@ static const opal_param_row_t own_params[] = {
      .min = "-1",
      .max = "1e8",
      .unit = "s",
+     .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "When nothing has moved in a job for so long, and every rank waits in MPI, mpirun "
               "prints who waits for whom; 0: never; -1: 60 s if its errors go to a terminal"},
     {.name = "launcher",

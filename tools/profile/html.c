@@ -78,9 +78,10 @@ static void put_times(FILE *out, const double *times, unsigned count)
 static void put_head(FILE *out, const summary_t *summary)
 {
     const records_t *records = summary->records;
-    const opal_profile_head_t *head = NULL;
-    for (unsigned i = 0; head == NULL && i < records->size; i++)
-        head = records->ranks[i].head;
+    static const opal_profile_head_t none;
+    const opal_profile_head_t *head = &none; /* records have one at least */
+    for (unsigned i = records->size; i-- > 0;)
+        head = records->ranks[i].head != NULL ? records->ranks[i].head : head;
     fputs("\"program\":", out);
     put_string(out, head->program);
     fputs(",\"host\":", out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ompi/api/error.c: which error handler is invoked, and what it does. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "opal/process/process.h"
@@ -10,7 +11,8 @@
 static struct {
     int calls, code;
     void *handle;
-    const char *function, *detail;
+    char function[64];
+    const char *detail;
 } seen;
 
 static void record(void *handle, int code, va_list rest)
@@ -18,7 +20,7 @@ static void record(void *handle, int code, va_list rest)
     seen.calls++;
     seen.handle = handle;
     seen.code = code;
-    seen.function = va_arg(rest, const char *);
+    snprintf(seen.function, sizeof seen.function, "%s", va_arg(rest, const char *));
     seen.detail = va_arg(rest, const char *);
 }
 
