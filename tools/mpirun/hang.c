@@ -82,6 +82,12 @@ static void report(supervisor_t *self, const opal_story_t *story, double quiet)
     self->hang.reported_at = opal_clock_nsec();
 }
 
+/* The same standstill is reported once. */
+static bool is_reported(const hang_t *hang, double quiet)
+{
+    return hang->reported_at != 0 && quiet > (double)(opal_clock_nsec() - hang->reported_at) / 1e9;
+}
+
 static void look(loop_timer_t *timer)
 {
     supervisor_t *self = opal_container_of(timer, supervisor_t, hang.timer);
@@ -92,10 +98,7 @@ static void look(loop_timer_t *timer)
     compose(self, &story);
     double quiet = opal_story_quiet_seconds(&story), cpu = cpu_of_sleepers(&story);
     bool is_idle = cpu - hang->cpu_seconds <= idle_share * hang->pause;
-    /* The same standstill is reported once. */
-    bool is_known =
-        hang->reported_at != 0 && quiet > (double)(opal_clock_nsec() - hang->reported_at) / 1e9;
-    if (!is_idle || is_known || !opal_story_is_hung(&story, hang->seconds))
+    if (!is_idle || is_reported(hang, quiet) || !opal_story_is_hung(&story, hang->seconds))
         hang->suspected_at = 0;
     else if (hang->suspected_at == 0)
         hang->suspected_at = story.now_nsec;
@@ -131,6 +134,7 @@ void hang_print(const supervisor_t *self)
 {
     opal_story_t story;
     compose(self, &story);
-    print(&story, "what the ranks do:");
+    if (!is_reported(&self->hang, opal_story_quiet_seconds(&story)))
+        print(&story, "what the ranks do:");
     opal_story_free(&story);
 }

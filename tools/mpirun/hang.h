@@ -14,7 +14,8 @@
 void hang_watch(supervisor_t *self);
 void hang_unwatch(supervisor_t *self);
 
-/* Prints the picture at once, whatever it is, as far as the ranks have called MPI_Init. */
+/* Prints the picture at once, whatever it is, as far as the ranks have called MPI_Init; not if it
+ * was printed, and nothing has moved since. */
 void hang_print(const supervisor_t *self);
 
 #endif
