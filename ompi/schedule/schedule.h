@@ -118,7 +118,6 @@ typedef struct ompi_schedule {
     bool is_abandoned; /* starts no more steps */
     uint64_t call;     /* the number of the call in comm, while it is watched; 0: it is not */
     opal_list_node_t watched; /* in the list of watched schedules that wait */
-    bool is_watched;          /* is in that list */
     ompi_check_wait_t check;
     ompi_schedule_open_t *open; /* allocated; of the messages under way, if it has a call */
     size_t open_count, open_capacity;
@@ -126,6 +125,7 @@ typedef struct ompi_schedule {
     bool is_exact, relays;  /* see Errors above; set by the component, false at first */
     bool is_described;      /* `event` is filled in; its number is 0 if no tool saw the beginning */
     bool lacks_memory;      /* steps or their memory are missing */
+    bool is_watched;        /* is in the list of watched schedules */
     size_t count, capacity; /* of steps */
     size_t next;            /* the next step to start */
     size_t pending;         /* messages under way, and one more while the round is started */
