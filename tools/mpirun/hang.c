@@ -98,12 +98,15 @@ static void look(loop_timer_t *timer)
     compose(self, &story);
     double quiet = opal_story_quiet_seconds(&story), cpu = cpu_of_sleepers(&story);
     bool is_idle = cpu - hang->cpu_seconds <= idle_share * hang->pause;
+    bool was_suspected = hang->suspected_at != 0;
     if (!is_idle || is_reported(hang, quiet) || !opal_story_is_hung(&story, hang->seconds))
         hang->suspected_at = 0;
     else if (hang->suspected_at == 0)
         hang->suspected_at = story.now_nsec;
-    /* A loop may have ended, unless it still goes round. */
-    if (hang->suspected_at != 0 && opal_story_loops_since(&story, hang->suspected_at))
+    /* What ends a wait may be here, and the rank about to wake; and a loop may have ended, unless
+     * it still goes round. So one look proves nothing. */
+    if (was_suspected && hang->suspected_at != 0 &&
+        opal_story_loops_since(&story, hang->suspected_at))
         report(self, &story, quiet);
     hang->cpu_seconds = cpu;
     opal_story_free(&story);
