@@ -53,7 +53,7 @@ static int parent_of(int pid)
     return behind != NULL && sscanf(behind + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static bool descends_from(int pid, int ancestor)
+bool opal_census_descends_from(int pid, int ancestor)
 {
     for (int i = 0; pid > 0 && i < MOST_ANCESTORS; i++, pid = parent_of(pid)) {
         if (pid == ancestor)
@@ -225,7 +225,7 @@ static void read_segment(int fd, int ancestor, opal_census_t *census)
         return;
     for (unsigned i = 0; i < opal_segment_ranks(&segment); i++) {
         int pid = atomic_load(&opal_segment_slot(&segment, i)->pid);
-        if (ancestor == 0 || descends_from(pid, ancestor))
+        if (ancestor == 0 || opal_census_descends_from(pid, ancestor))
             read_slot(&segment, i, census);
     }
     opal_node_destroy(&segment);
@@ -329,7 +329,7 @@ void opal_census_take(int ancestor, opal_census_t *census)
     DIR *folder = opendir("/proc");
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         int pid = atoi(entry->d_name);
-        if (pid > 0 && (ancestor == 0 || descends_from(pid, ancestor)))
+        if (pid > 0 && (ancestor == 0 || opal_census_descends_from(pid, ancestor)))
             look_at_process(pid, ancestor, census, &seen);
     }
     if (folder != NULL)

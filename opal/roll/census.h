@@ -47,4 +47,7 @@ typedef struct opal_census {
 OPAL_EXPORT void opal_census_take(int ancestor, opal_census_t *census);
 OPAL_EXPORT void opal_census_free(opal_census_t *census);
 
+/* Whether a process is that one, or a descendant of it. */
+OPAL_EXPORT bool opal_census_descends_from(int pid, int ancestor);
+
 #endif

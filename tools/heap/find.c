@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "opal/node/region_file.h"
+#include "opal/roll/census.h"
 #include "opal/util/text.h"
 
-enum { PATH_BYTES = 64, MOST_ANCESTORS = 64 };
+enum { PATH_BYTES = 64 };
 
 static const char link_start[] = "/memfd:" OPAL_REGION_NAME;
 
@@ -38,26 +39,6 @@ static void read_line(int pid, const char *file, char *line, size_t room)
     for (char *c = line; *c != 0; c++)
         if (!isprint((unsigned char)*c))
             *c = *c == '\n' ? 0 : '?';
-}
-
-/* 0: the process has no parent, or has ended. */
-static int parent_of(int pid)
-{
-    char line[512];
-    read_line(pid, "stat", line, sizeof line);
-    const char *behind = strrchr(line, ')'); /* of the name, which may hold anything */
-    int parent = 0;
-    if (behind == NULL || sscanf(behind + 1, " %*c %d", &parent) != 1)
-        return 0;
-    return parent;
-}
-
-static bool descends_from(int pid, int ancestor)
-{
-    for (int i = 0; pid > 0 && i < MOST_ANCESTORS; i++, pid = parent_of(pid))
-        if (pid == ancestor)
-            return true;
-    return false;
 }
 
 /* Finds the region that a process has open. False: it has none. */
@@ -100,7 +81,7 @@ size_t find_regions(int pid, found_region_t **regions)
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         int other = is_number(entry->d_name) ? atoi(entry->d_name) : 0;
         if (other <= 0 || !look_at_process(other, &found) ||
-            (pid != 0 && !descends_from(other, pid)))
+            (pid != 0 && !opal_census_descends_from(other, pid)))
             continue;
         size_t i = 0;
         while (i < count && list[i].inode != found.inode)

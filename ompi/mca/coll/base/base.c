@@ -234,7 +234,7 @@ static int run(const ompi_coll_call_t *call)
 /* -- for a person who asks what goes on ----------------------------------------------------------
  */
 
-static _Thread_local const ompi_coll_call_t *running;
+static _Thread_local const ompi_coll_call_t *running __attribute__((tls_model("initial-exec")));
 
 const ompi_coll_call_t *ompi_coll_running(void)
 {
