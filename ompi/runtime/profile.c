@@ -16,14 +16,14 @@
 
 static bool was_started;
 
-/* Messages are recorded where they are counted. */
-static void demand_messages(bool wanted)
+/* Messages are recorded where they are counted on demand. */
+static void record_messages(bool is_profiled)
 {
     static const char *const names[] = {"pml_ob1_sent_sm", "pml_cm_sent"};
     for (size_t i = 0; i < OPAL_COUNT_OF(names); i++) {
         size_t index;
         if (opal_pvar_find(names[i], OPAL_PVAR_COUNTER, &index))
-            opal_pvar_use(index, wanted);
+            opal_pvar_set_profiled(index, is_profiled);
     }
 }
 
@@ -57,7 +57,7 @@ void ompi_profile_start(void)
     };
     if (opal_profile_start(&setup)) {
         opal_wait_set_profiled(true);
-        demand_messages(true);
+        record_messages(true);
         ompi_event_set_traced(opal_profile_traces);
     }
     free(folder);
@@ -68,7 +68,7 @@ void ompi_profile_stop(void)
     if (!opal_profile_is_on)
         return;
     opal_wait_set_profiled(false);
-    demand_messages(false);
+    record_messages(false);
     ompi_event_set_traced(false);
     opal_profile_stop();
 }

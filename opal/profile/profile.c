@@ -30,7 +30,8 @@ enum {
     PROBES = 16,       /* slots that are looked at for a site */
 };
 
-_Thread_local opal_profile_thread_t *opal_profile_self;
+/* The model is said again: GCC forgets that of the declaration. */
+_Thread_local opal_profile_thread_t *opal_profile_self __attribute__((tls_model("initial-exec")));
 bool opal_profile_is_on, opal_profile_traces;
 
 static struct {

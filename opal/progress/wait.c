@@ -113,11 +113,8 @@ static opal_counter_t sleeps, slept_nsec, waited_nsec;
 static opal_counter_t timed_slept_nsec; /* while waits are timed */
 static opal_demand_t timing;            /* for waited_nsec, which takes two looks at the clock */
 
-/* In `timing`, beside the number of started handles: mpi_profile records waits. */
-enum { PROFILED = 1 << 30 };
-
 /* Ticks, since when the wait of this thread is a long one, if waits are recorded; 0: not yet. */
-static _Thread_local uint64_t long_since;
+static _Thread_local uint64_t long_since __attribute__((tls_model("initial-exec")));
 
 /* Of the time between the first started handle and now. A sleep of another thread may not be in a
  * wait that was timed. */
@@ -623,16 +620,11 @@ static sleep_plan_t prepare_sleep(const lull_t *lull, const opal_wait_lock_t *lo
     return plan;
 }
 
-static bool has_timing_handles(void)
-{
-    return (__atomic_load_n(&timing.variables, __ATOMIC_RELAXED) & ~(unsigned)PROFILED) != 0;
-}
-
 static void count_sleep(uint64_t nsec)
 {
     opal_count(&sleeps, 1);
     opal_count(&slept_nsec, nsec);
-    if (has_timing_handles())
+    if (opal_is_counted(&timing))
         opal_count(&timed_slept_nsec, nsec);
 }
 
@@ -805,7 +797,7 @@ static void wait_until(const atomic_int *done, const opal_wait_lock_t *lock)
 /* The caller has the lock, before and after. */
 OPAL_NOINLINE static void wait_timed(const atomic_int *done, const opal_wait_lock_t *lock)
 {
-    uint64_t begin = has_timing_handles() ? opal_clock_nsec() : 0;
+    uint64_t begin = opal_is_counted(&timing) ? opal_clock_nsec() : 0;
     uint64_t ticks = opal_profile_is_on ? opal_profile_wait_begin() : 0;
     long_since = 0;
     wait_until(done, lock);
@@ -817,8 +809,7 @@ OPAL_NOINLINE static void wait_timed(const atomic_int *done, const opal_wait_loc
 
 void opal_wait_set_profiled(bool profiled)
 {
-    unsigned handles = timing.variables & ~(unsigned)PROFILED;
-    __atomic_store_n(&timing.variables, handles | (profiled ? PROFILED : 0U), __ATOMIC_RELAXED);
+    opal_demand_set_profiled(&timing, profiled);
 }
 
 void opal_wait_until(const atomic_int *done, const opal_wait_lock_t *lock)

@@ -25,25 +25,48 @@ typedef struct opal_traffic {
 } opal_traffic_t;
 
 /* How many variables (opal/mca/base/pvar.h) that need the counts have a handle that is started; 0:
- * nobody looks. Written under the lock of parameters. */
+ * nobody looks. Beside the number: OPAL_DEMAND_PROFILED. Written under the lock of parameters. */
 typedef struct opal_demand {
     unsigned variables;
 } opal_demand_t;
 
-/* Two instructions, where an atomic load would make it three; see opal_count. */
-static inline bool opal_is_demanded(const opal_demand_t *demand)
+/* A profile (opal/profile/profile.h) records what happens here, and needs none of the counts. */
+enum { OPAL_DEMAND_PROFILED = 1 << 30 };
+
+/* One instruction, where an atomic load would make it two; see opal_count. */
+static inline unsigned opal_demand_word(const opal_demand_t *demand)
 {
 #if defined(__SANITIZE_THREAD__)
-    return opal_unlikely(__atomic_load_n(&demand->variables, __ATOMIC_RELAXED) != 0);
+    return __atomic_load_n(&demand->variables, __ATOMIC_RELAXED);
 #else
-    return opal_unlikely(demand->variables != 0);
+    return demand->variables;
 #endif
+}
+
+/* Whether anybody looks: variables, or a profile. */
+static inline bool opal_is_demanded(const opal_demand_t *demand)
+{
+    return opal_unlikely(opal_demand_word(demand) != 0);
+}
+
+/* Whether the counts are read. */
+static inline bool opal_is_counted(const opal_demand_t *demand)
+{
+    return opal_unlikely((opal_demand_word(demand) & ~(unsigned)OPAL_DEMAND_PROFILED) != 0);
 }
 
 static inline void opal_demand_change(opal_demand_t *demand, bool more)
 {
     unsigned before = __atomic_load_n(&demand->variables, __ATOMIC_RELAXED);
     __atomic_store_n(&demand->variables, before + (more ? 1U : -1U), __ATOMIC_RELAXED);
+}
+
+static inline void opal_demand_set_profiled(opal_demand_t *demand, bool is_profiled)
+{
+    unsigned variables = __atomic_load_n(&demand->variables, __ATOMIC_RELAXED);
+    variables &= ~(unsigned)OPAL_DEMAND_PROFILED;
+    variables |= is_profiled ? (unsigned)OPAL_DEMAND_PROFILED : 0;
+    __atomic_store_n(&demand->variables, variables, __ATOMIC_RELAXED);
 }
 
 /* A load and a store of the language's atomics would be three instructions. ThreadSanitizer does

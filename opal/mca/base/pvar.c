@@ -210,3 +210,12 @@ void opal_pvar_use(size_t index, bool wanted)
         demand(variable, wanted);
     opal_param_unlock();
 }
+
+void opal_pvar_set_profiled(size_t index, bool is_profiled)
+{
+    opal_param_lock();
+    const opal_pvar_row_t *live = at(index)->live;
+    if (live != NULL && live->demand != NULL)
+        opal_demand_set_profiled(live->demand, is_profiled);
+    opal_param_unlock();
+}

@@ -94,4 +94,7 @@ OPAL_EXPORT const char *opal_pvar_class_name(opal_pvar_class_t class);
 /* A handle of the variable is started, or stopped. */
 OPAL_EXPORT void opal_pvar_use(size_t index, bool wanted);
 
+/* A profile records what the variable counts on demand, and does not need its counts. */
+OPAL_EXPORT void opal_pvar_set_profiled(size_t index, bool is_profiled);
+
 #endif

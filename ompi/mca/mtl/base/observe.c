@@ -39,7 +39,7 @@ void ompi_mtl_matched(const ompi_mtl_request_t *receive, const ompi_mtl_arrival_
 {
     if (opal_unlikely(opal_profile_traces))
         trace_matched(receive, arrival);
-    if (opal_is_demanded(&ompi_mtl_counting)) {
+    if (opal_is_counted(&ompi_mtl_counting)) {
         opal_count_message(&ompi_mtl_counts.received, arrival->bytes);
         opal_count_message(&receive->route.comm->network_received, arrival->bytes);
     }
@@ -65,7 +65,7 @@ static void raise_rendezvous(ompi_event_t event, const ompi_mtl_request_t *reque
 
 void ompi_mtl_rendezvous_begun(const ompi_mtl_request_t *request, int peer, int tag, size_t bytes)
 {
-    if (opal_is_demanded(&ompi_mtl_counting) && request->is_send)
+    if (opal_is_counted(&ompi_mtl_counting) && request->is_send)
         opal_count_message(&ompi_mtl_counts.rendezvous, bytes);
     if (ompi_event_is_wanted(OMPI_EVENT_RENDEZVOUS_BEGUN))
         raise_rendezvous(OMPI_EVENT_RENDEZVOUS_BEGUN, request, peer, tag, bytes);

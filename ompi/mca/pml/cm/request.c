@@ -41,8 +41,10 @@ static void count_sent(const ompi_route_t *to, const ompi_data_t *data)
     if (!opal_is_demanded(&ompi_mtl_counting))
         return;
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
-    opal_count_message(&ompi_mtl_counts.sent, bytes);
-    opal_count_message(&to->comm->network_sent, bytes);
+    if (opal_is_counted(&ompi_mtl_counting)) {
+        opal_count_message(&ompi_mtl_counts.sent, bytes);
+        opal_count_message(&to->comm->network_sent, bytes);
+    }
     if (opal_profile_is_on)
         profile_sent(to, bytes);
 }

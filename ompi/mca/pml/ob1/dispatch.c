@@ -126,7 +126,7 @@ OPAL_NOINLINE static void count_demanded(ob1_matcher_t *matcher, opal_process_t 
 /* A message has come. The caller holds the lock of the matcher. */
 OPAL_INLINE void count_arrival(ob1_matcher_t *matcher, opal_process_t *from, size_t bytes)
 {
-    if (opal_is_demanded(&ob1_counting))
+    if (opal_is_counted(&ob1_counting))
         count_demanded(matcher, from, bytes);
 }
 
@@ -137,7 +137,7 @@ OPAL_INLINE bool keep_unexpected(ob1_matcher_t *matcher, opal_process_t *from, u
     ob1_message_t *message = ob1_message_copy(from, kind, bytes, length);
     if (opal_likely(message != NULL)) {
         add_unexpected(matcher, message, match);
-        if (opal_is_demanded(&ob1_counting)) {
+        if (opal_is_counted(&ob1_counting)) {
             count_demanded(matcher, from, ob1_message_bytes(kind, bytes, length));
             opal_count(&ob1_unexpected_count, 1);
         }
@@ -381,7 +381,7 @@ static ob1_receive_t *take_receive(ob1_matcher_t *matcher, const ob1_match_t *ma
         receive = opal_container_of(posted, ob1_receive_t, posted);
     if (receive != NULL && is_plain(&receive->request)) {
         ob1_matcher_remove_posted(matcher, posted);
-        if (opal_is_demanded(&ob1_counting))
+        if (opal_is_counted(&ob1_counting))
             opal_count_message(&matcher->received, bytes);
     } else {
         receive = NULL;
@@ -405,7 +405,7 @@ static bool take_frame(unsigned lane, unsigned kind, const void *bytes, size_t l
     ob1_receive_t *receive = take_receive(matcher, &match, length - sizeof match);
     if (receive == NULL)
         return false;
-    if (opal_is_demanded(&ob1_counting))
+    if (opal_is_counted(&ob1_counting))
         ob1_count_received_unlocked(length - sizeof match);
     ob1_deliver_eager(receive, match.source, match.tag, (const char *)bytes + sizeof match,
                       length - sizeof match);

@@ -44,7 +44,8 @@ bool ob1_try_send_unlocked(const ompi_route_t *to, const ompi_data_t *data, ompi
         lane->credit -= ob1_cost_of(bytes);
     opal_short_release(&lane->lock);
     if (opal_is_demanded(&ob1_counting) && was_sent) {
-        ob1_count_sent_unlocked(&((ob1_comm_t *)to->comm->pml)->sent_unlocked, bytes);
+        if (opal_is_counted(&ob1_counting))
+            ob1_count_sent_unlocked(&((ob1_comm_t *)to->comm->pml)->sent_unlocked, bytes);
         if (opal_profile_is_on)
             ob1_profile_sent(peer, &match, bytes);
     }

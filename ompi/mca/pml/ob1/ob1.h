@@ -276,9 +276,11 @@ static inline void ob1_profile_sent(const ob1_peer_t *peer, const ob1_match_t *m
 static inline void ob1_count_sent_demanded(const ob1_peer_t *peer, const ompi_communicator_t *comm,
                                            const ob1_match_t *match, size_t bytes)
 {
-    ob1_comm_t *own = comm->pml;
-    opal_count_message(&peer->counts->sent, bytes);
-    opal_count_message(&own->sent, bytes);
+    if (opal_is_counted(&ob1_counting)) {
+        ob1_comm_t *own = comm->pml;
+        opal_count_message(&peer->counts->sent, bytes);
+        opal_count_message(&own->sent, bytes);
+    }
     if (opal_profile_is_on)
         ob1_profile_sent(peer, match, bytes);
 }
@@ -292,7 +294,7 @@ static inline void ob1_count_sent(const ob1_peer_t *peer, const ompi_communicato
 
 static inline void ob1_count_protocol(ob1_protocol_t protocol, size_t bytes)
 {
-    if (opal_is_demanded(&ob1_counting))
+    if (opal_is_counted(&ob1_counting))
         opal_count_message(&ob1_protocol_counts[protocol], bytes);
 }
 

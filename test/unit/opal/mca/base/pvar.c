@@ -113,6 +113,13 @@ START_TEST(demand_by_handles)
     ck_assert(opal_is_demanded(&demand));
     opal_pvar_use(waves, false);
     ck_assert(!opal_is_demanded(&demand));
+    opal_pvar_set_profiled(waves, true);
+    ck_assert(opal_is_demanded(&demand) && !opal_is_counted(&demand));
+    opal_pvar_use(waves, true);
+    opal_pvar_set_profiled(waves, false);
+    ck_assert(opal_is_counted(&demand));
+    opal_pvar_use(waves, false);
+    ck_assert(!opal_is_demanded(&demand));
     opal_pvar_use(find("sea_salt_depth", OPAL_PVAR_LEVEL), true);
     ck_assert(!opal_is_demanded(&demand));
 }
