@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define OPAL_PROFILE_MAGIC  "MICAPRF1"
+#define OPAL_PROFILE_MAGIC  "MICAPRF2"
 #define OPAL_PROFILE_PREFIX "rank." /* the file of rank 3 is DIR/rank.3.profile */
 #define OPAL_PROFILE_SUFFIX ".profile"
 
@@ -68,18 +68,23 @@ typedef struct opal_profile_time {
 
 /* A place of the program that calls a function of MPI. 0 as `address`: the slot is free. */
 typedef struct opal_profile_site {
-    uint64_t key;      /* the two below, by exclusive or */
+    uint64_t key; /* address and function, by exclusive or */
+    uint64_t calls;
+    uint32_t countdown;  /* calls until one is timed */
+    uint32_t stride;     /* the calls that it will stand for */
+    uint64_t repeats;    /* messages of the program, of `each_bytes` to `peer`, that are counted */
+    uint64_t each_bytes; /* here alone: see opal_profile_settle */
+    uint64_t peer;
     uint64_t address;  /* behind the call */
     uint64_t function; /* the address of its name, in the process */
-    uint64_t calls;
-    uint32_t countdown; /* calls until one is timed */
-    uint32_t stride;    /* the calls that it will stand for */
-    uint64_t bytes;     /* sent in these calls: of messages, or this rank's data of collectives */
+    uint64_t bytes;    /* sent in these calls: of messages, or this rank's data of collectives */
     opal_profile_time_t time;
     uint64_t timed_calls;
     uint64_t longest; /* ticks, of the calls that were timed or have waited long */
-    uint64_t unused[4];
+    uint64_t unused[2];
 } opal_profile_site_t;
+
+_Static_assert(sizeof(opal_profile_site_t) == 128, "what a short call writes is in one line");
 
 /* What a site is called: filled in by its first call. */
 typedef struct opal_profile_location {
@@ -127,7 +132,7 @@ typedef struct opal_profile_block {
     uint64_t bins_begin;        /* ticks */
     uint64_t shortest_interval; /* ticks; doubles when the list is full */
     uint64_t interval_count;
-    opal_profile_site_t sites[OPAL_PROFILE_SITES];
+    _Alignas(64) opal_profile_site_t sites[OPAL_PROFILE_SITES];
     opal_profile_location_t places[OPAL_PROFILE_SITES];
     opal_profile_bin_t bins[OPAL_PROFILE_BINS];
     opal_profile_interval_t intervals[OPAL_PROFILE_INTERVALS];
@@ -147,6 +152,21 @@ static inline unsigned opal_profile_class_of(uint64_t bytes)
 {
     unsigned bits = bytes == 0 ? 0 : 64 - (unsigned)__builtin_clzll(bytes);
     return bits < OPAL_PROFILE_CLASSES ? bits : OPAL_PROFILE_CLASSES - 1;
+}
+
+/* A place mostly sends messages of one size to one peer. They are counted in the place until it
+ * sends another one, or until a reader of the block does this. */
+static inline void opal_profile_settle(opal_profile_block_t *block, opal_profile_site_t *site)
+{
+    uint64_t messages = site->repeats, bytes = messages * site->each_bytes;
+    opal_profile_traffic_t *traffic = &block->peers[site->peer].own;
+    opal_profile_traffic_t *of_size = &block->classes[opal_profile_class_of(site->each_bytes)];
+    traffic->messages += messages;
+    traffic->bytes += bytes;
+    of_size->messages += messages;
+    of_size->bytes += bytes;
+    site->bytes += bytes;
+    site->repeats = 0;
 }
 
 /* The time of all calls, of which `timed_calls` were timed. */

@@ -23,9 +23,10 @@
 #include "opal/util/text.h"
 
 enum {
-    TIMED_TICKS = 200, /* what it takes to time a call */
+    TIMED_TICKS = 400, /* what it takes to time a call */
     TIMED_SHARE = 100, /* ... is at most so small a part of the calls that it stands for */
-    MAX_STRIDE = 256,  /* of a sample; means of few calls say little */
+    MAX_STRIDE = 1024,
+    LEAST_SAMPLES = 8, /* of the calls of a place, one of so many is timed at first */
     SKIPPED = 32,      /* of so many short calls the time line gets one, with a trace */
     PROBES = 16,       /* slots that are looked at for a site */
 };
@@ -271,8 +272,9 @@ static uint32_t choose_stride(opal_profile_thread_t *self, uint64_t ticks)
     if (self->trace != NULL || ticks >= (uint64_t)TIMED_TICKS * TIMED_SHARE)
         return 1;
     uint64_t mean = (uint64_t)TIMED_TICKS * TIMED_SHARE / (ticks + 1);
-    if (mean > MAX_STRIDE)
-        mean = MAX_STRIDE;
+    uint64_t most = 1 + self->current->calls / LEAST_SAMPLES;
+    most = most < MAX_STRIDE ? most : MAX_STRIDE;
+    mean = mean < most ? mean : most;
     self->random = self->random * 1664525U + 1013904223U;
     return 1 + (uint32_t)((self->random >> 8) % (2 * mean));
 }
@@ -380,16 +382,10 @@ void opal_profile_end_noted(opal_profile_thread_t *self)
     self->is_noted = false;
 }
 
-uint64_t opal_profile_wait_begin(void)
-{
-    opal_profile_thread_t *self = opal_profile_self;
-    return self != NULL && self->begin != 0 && self->current != NULL ? opal_ticks() : 0;
-}
-
 void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
 {
     opal_profile_thread_t *self = opal_profile_self;
-    if (self == NULL || self->current == NULL || (begin | long_since) == 0)
+    if (self == NULL || self->current == NULL)
         return;
     uint64_t end = opal_ticks();
     self->last_end = end;
@@ -409,10 +405,16 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
 
 /* -- messages and collectives ----------------------------------------------------------------- */
 
-static void add_message(opal_profile_traffic_t *traffic, uint64_t bytes)
+void opal_profile_sent_another(opal_profile_thread_t *self, unsigned peer, uint64_t bytes)
 {
-    traffic->messages++;
-    traffic->bytes += bytes;
+    opal_profile_site_t none = {0}; /* it was sent outside of a call */
+    opal_profile_site_t *site = self->current != NULL ? self->current : &none;
+    opal_profile_settle(self->block, site);
+    site->peer = peer;
+    site->each_bytes = bytes;
+    site->repeats = 1;
+    if (site == &none)
+        opal_profile_settle(self->block, site);
 }
 
 /* The caller has the lock of the message, so the order is that of the messages of a kind. */
@@ -432,16 +434,13 @@ void opal_profile_sent(const opal_profile_message_t *message)
     opal_profile_thread_t *self = opal_profile_self;
     if (self == NULL)
         return; /* a thread in the background sends what had no room */
-    opal_profile_block_t *block = self->block;
-    opal_profile_peer_t *peer =
-        &block->peers[message->peer < profile.size ? message->peer : profile.size];
+    unsigned peer = message->peer < profile.size ? message->peer : profile.size;
     if (message->is_own) {
-        add_message(&peer->own, message->bytes);
-        add_message(&block->classes[opal_profile_class_of(message->bytes)], message->bytes);
-        if (self->current != NULL)
-            self->current->bytes += message->bytes;
+        opal_profile_sent_own(peer, message->bytes);
     } else {
-        add_message(&peer->library, message->bytes);
+        opal_profile_traffic_t *library = &self->block->peers[peer].library;
+        library->messages++;
+        library->bytes += message->bytes;
     }
     if (self->trace != NULL && self->current != NULL)
         trace_message(self, OPAL_TRACE_SENT, message);

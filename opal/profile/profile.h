@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opal/arch/ticks.h"
 #include "opal/include/compiler.h"
 #include "opal/profile/layout.h"
 
@@ -111,9 +112,14 @@ static inline void opal_profile_end(opal_profile_thread_t *self)
 /* -- waits -- */
 
 /* Returns the ticks, or 0 if the wait is not timed. */
-OPAL_EXPORT uint64_t opal_profile_wait_begin(void);
+static inline uint64_t opal_profile_wait_begin(void)
+{
+    const opal_profile_thread_t *self = opal_profile_self;
+    return self != NULL && self->begin != 0 ? opal_ticks() : 0;
+}
+
 /* `begin`: that of wait_begin. `long_since`: ticks, since when the wait is a long one; 0: it is
- * none. */
+ * none. At least one is not 0. */
 OPAL_EXPORT void opal_profile_wait_end(uint64_t begin, uint64_t long_since);
 
 /* -- messages -- */
@@ -129,20 +135,22 @@ typedef struct opal_profile_message {
 
 OPAL_EXPORT void opal_profile_sent(const opal_profile_message_t *message);
 
-/* The same for a message of the program to a rank of this job, while no trace is written. */
+/* A message of the program; `peer`: SIZE if it is of another job. */
+OPAL_EXPORT void opal_profile_sent_another(opal_profile_thread_t *self, unsigned peer,
+                                           uint64_t bytes);
+
+/* opal_profile_sent for a message of the program to a rank of this job, while no trace is written.
+ */
 static inline void opal_profile_sent_own(unsigned peer, uint64_t bytes)
 {
     opal_profile_thread_t *self = opal_profile_self;
     if (opal_unlikely(self == NULL))
         return; /* a thread in the background sends what had no room */
-    opal_profile_traffic_t *traffic = &self->block->peers[peer].own;
-    opal_profile_traffic_t *of_size = &self->block->classes[opal_profile_class_of(bytes)];
-    traffic->messages++;
-    traffic->bytes += bytes;
-    of_size->messages++;
-    of_size->bytes += bytes;
-    if (self->current != NULL)
-        self->current->bytes += bytes;
+    opal_profile_site_t *site = self->current;
+    if (opal_likely(site != NULL && site->peer == peer && site->each_bytes == bytes))
+        site->repeats++;
+    else
+        opal_profile_sent_another(self, peer, bytes);
 }
 OPAL_EXPORT void opal_profile_matched(const opal_profile_message_t *message); /* if traces */
 

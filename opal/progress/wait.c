@@ -801,7 +801,7 @@ OPAL_NOINLINE static void wait_timed(const atomic_int *done, const opal_wait_loc
     uint64_t ticks = opal_profile_is_on ? opal_profile_wait_begin() : 0;
     long_since = 0;
     wait_until(done, lock);
-    if (opal_profile_is_on)
+    if ((ticks | long_since) != 0)
         opal_profile_wait_end(ticks, long_since);
     if (begin != 0)
         opal_count(&waited_nsec, opal_clock_nsec() - begin);

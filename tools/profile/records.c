@@ -38,7 +38,7 @@ static const opal_profile_head_t *map_file(const char *path, size_t *bytes)
         return NULL;
     void *memory = MAP_FAILED;
     if (fstat(fd, &status) == 0 && status.st_size >= OPAL_PROFILE_PAGE)
-        memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+        memory = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     close(fd);
     if (memory == MAP_FAILED) {
         opal_log_warning("%s is no profile", path);
@@ -50,6 +50,18 @@ static const opal_profile_head_t *map_file(const char *path, size_t *bytes)
     opal_log_warning("%s is no profile, or damaged", path);
     munmap(memory, *bytes);
     return NULL;
+}
+
+/* In this tool's copy. */
+static void settle(const record_t *record)
+{
+    for (unsigned i = 0; i < record->head->blocks; i++) {
+        opal_profile_block_t *block = (void *)(uintptr_t)record_block(record, i);
+        for (unsigned k = 0; k < OPAL_PROFILE_SITES; k++) {
+            if (block->sites[k].repeats > 0 && block->sites[k].peer <= record->head->size)
+                opal_profile_settle(block, &block->sites[k]);
+        }
+    }
 }
 
 static const opal_profile_head_t *open_rank(const char *folder, unsigned rank, size_t *bytes)
@@ -167,6 +179,7 @@ static void open_ranks(const char *folder, const opal_profile_head_t *reference,
             record->head = NULL;
             continue;
         }
+        settle(record);
         records->present++;
         records->unfinished += head->phase != OPAL_PROFILE_ENDED;
         if (head->node >= records->nodes)

@@ -31,12 +31,15 @@ static const opal_profile_block_t *look(unsigned number)
     int fd = open(path, O_RDONLY);
     ck_assert_int_ge(fd, 0);
     size_t bytes = OPAL_PROFILE_PAGE + (number + 1) * opal_profile_block_bytes(3);
-    file = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    file = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     ck_assert_ptr_ne(file, MAP_FAILED);
     head = (const void *)file;
     close(fd);
     free(path);
-    return (const void *)(file + OPAL_PROFILE_PAGE + number * head->block_bytes);
+    opal_profile_block_t *block = (void *)(file + OPAL_PROFILE_PAGE + number * head->block_bytes);
+    for (unsigned i = 0; i < OPAL_PROFILE_SITES; i++)
+        opal_profile_settle(block, &block->sites[i]);
+    return block;
 }
 
 static void end(void)
@@ -158,6 +161,28 @@ START_TEST(messages_are_counted_by_receiver_and_size)
 }
 END_TEST
 
+/* They are counted in the place alone, until it sends another one. */
+START_TEST(messages_that_repeat_are_all_counted)
+{
+    start();
+    opal_profile_thread_t *self = opal_profile_begin(send_name, 0x1000);
+    for (unsigned i = 0; i < 10; i++)
+        opal_profile_sent_own(2, 100);
+    for (unsigned i = 0; i < 5; i++)
+        opal_profile_sent_own(2, 7);
+    opal_profile_sent_own(0, 7);
+    opal_profile_end(self);
+    opal_profile_sent_own(0, 7); /* outside of a call */
+    const opal_profile_block_t *block = look(0);
+    ck_assert_uint_eq(block->peers[2].own.messages, 15);
+    ck_assert_uint_eq(block->peers[2].own.bytes, 1035);
+    ck_assert_uint_eq(block->peers[0].own.messages, 2);
+    ck_assert_uint_eq(block->classes[3].messages, 7);
+    ck_assert_uint_eq(site_of(block, 0x1000)->bytes, 1042);
+    end();
+}
+END_TEST
+
 START_TEST(collectives_are_told_apart_by_algorithm)
 {
     static const char component[] = "p2p", ring[] = "ring", tree[] = "tree";
@@ -240,6 +265,7 @@ static const unit_test_t tests[] = {
     {.test = &a_long_wait_is_seen_in_any_call},
     {.test = &of_nested_calls_the_outer_one_counts},
     {.test = &messages_are_counted_by_receiver_and_size},
+    {.test = &messages_that_repeat_are_all_counted},
     {.test = &collectives_are_told_apart_by_algorithm},
     {.test = &each_thread_has_a_block},
     {.test = &more_sites_than_slots_lose_no_call},
