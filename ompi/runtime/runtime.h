@@ -49,7 +49,7 @@ enum {
 
 /* Written when the first user comes and the last one goes. Relaxed: it guards no data, the program
  * orders its calls. */
-extern atomic_uint ompi_api_mode_word;
+OPAL_HIDDEN extern atomic_uint ompi_api_mode_word;
 
 static inline unsigned ompi_api_mode(void)
 {

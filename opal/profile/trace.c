@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing a trace by a window that moves along the file. */
+/* See trace.h. */
 #include "opal/profile/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,81 +13,80 @@
 #include "opal/arch/ticks.h"
 #include "opal/util/log.h"
 
-enum { WINDOW_BYTES = 1 << 20, WORD = 8 };
-
-/* The window at `offset`. False: there is no room in the file system, or no memory. */
-static bool map_window(opal_trace_t *trace)
+static uint64_t *window_of(const opal_trace_t *trace)
 {
-    /* Blocks are taken now: a write into a hole of a full file system would be SIGBUS. */
-    int error = posix_fallocate(trace->fd, (off_t)trace->offset, WINDOW_BYTES);
-    void *window = error == 0 ? mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_POPULATE, trace->fd, (off_t)trace->offset)
-                              : MAP_FAILED;
-    if (window == MAP_FAILED) {
-        opal_log_warning("the trace of this rank ends here: %s", strerror(error ? error : errno));
-        return false;
-    }
-    trace->window = trace->next = window;
-    trace->end = trace->next + WINDOW_BYTES / WORD;
-    return true;
+    return (uint64_t *)(void *)((char *)trace->head + OPAL_TRACE_PIECE);
 }
 
-static void unmap_window(opal_trace_t *trace)
+/* False: errno tells why. */
+static bool map_pieces(opal_trace_t *trace)
 {
-    if (trace->window != NULL)
-        munmap(trace->window, WINDOW_BYTES);
-    trace->window = trace->next = trace->end = NULL;
+    /* Blocks are taken now: a write into a hole of a full file system would be SIGBUS. */
+    errno = posix_fallocate(trace->fd, 0, 2 * OPAL_TRACE_PIECE);
+    void *pieces = errno == 0 ? mmap(NULL, 2 * OPAL_TRACE_PIECE, PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_POPULATE, trace->fd, 0)
+                              : MAP_FAILED;
+    if (pieces == MAP_FAILED)
+        return false;
+    trace->head = pieces;
+    trace->head->magic = OPAL_TRACE_MAGIC;
+    trace->next = window_of(trace);
+    trace->end = trace->next + OPAL_TRACE_PIECE / sizeof *trace->next;
+    return true;
 }
 
 opal_trace_t *opal_trace_open(const char *path, uint64_t most_bytes)
 {
     opal_trace_t *trace = calloc(1, sizeof *trace);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (trace == NULL || fd < 0) {
-        opal_log_error("cannot write the trace '%s': %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        free(trace);
-        return NULL;
+    if (trace != NULL && fd >= 0) {
+        uint64_t pieces = most_bytes / OPAL_TRACE_PIECE;
+        *trace = (opal_trace_t){.fd = fd, .most = pieces > 2 ? pieces - 2 : 0};
+        if (map_pieces(trace))
+            return trace;
     }
-    *trace = (opal_trace_t){.fd = fd, .most = most_bytes};
-    trace->is_full = !map_window(trace);
-    if (!trace->is_full) {
-        *trace->next++ = OPAL_TRACE_MAGIC;
-        *trace->next++ = 0;
-    }
-    return trace;
+    opal_log_error("cannot write the trace '%s': %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    free(trace);
+    return NULL;
 }
 
 void opal_trace_close(opal_trace_t *trace)
 {
-    uint64_t used = trace->offset;
-    if (trace->window != NULL)
-        used += (uint64_t)(trace->next - trace->window) * WORD;
-    unmap_window(trace);
-    if (ftruncate(trace->fd, (off_t)used) != 0)
-        opal_log_warning("cannot shorten a trace: %s", strerror(errno));
+    munmap(trace->head, 2 * OPAL_TRACE_PIECE);
     close(trace->fd);
     free(trace);
 }
 
-static void note_cut(opal_trace_t *trace)
+/* What is in the window stays there. */
+static void cut(opal_trace_t *trace)
 {
-    uint64_t ticks = opal_ticks();
-    trace->is_full = true;
-    if (pwrite(trace->fd, &ticks, sizeof ticks, WORD) != (ssize_t)sizeof ticks)
-        opal_log_warning("cannot note in a trace that it was cut: %s", strerror(errno));
+    trace->head->cut = opal_ticks();
+    trace->next = trace->end = NULL;
 }
 
 bool opal_trace_advance(opal_trace_t *trace)
 {
-    if (trace->is_full)
+    uint64_t *window = window_of(trace);
+    if (trace->next == NULL)
         return false;
-    while (trace->next < trace->end)
-        *trace->next++ = OPAL_TRACE_PADDING;
-    unmap_window(trace);
-    trace->offset += WINDOW_BYTES;
-    if (trace->offset + WINDOW_BYTES > trace->most || !map_window(trace))
-        note_cut(trace);
-    return !trace->is_full;
+    if (trace->head->pieces == trace->most) {
+        cut(trace);
+        return false;
+    }
+    off_t offset = (off_t)(2 + trace->head->pieces) * OPAL_TRACE_PIECE;
+    if (trace->next < trace->end)
+        *trace->next = OPAL_TRACE_END;
+    if (pwrite(trace->fd, window, OPAL_TRACE_PIECE, offset) != OPAL_TRACE_PIECE) {
+        opal_log_warning("the trace of this rank ends here: %s", strerror(errno));
+        cut(trace);
+        return false;
+    }
+    /* Killed in between, the process leaves its last piece twice, which readers see. */
+    trace->head->pieces++;
+    atomic_signal_fence(memory_order_seq_cst);
+    memset(window, 0, OPAL_TRACE_PIECE);
+    trace->next = window;
+    return true;
 }

@@ -3,20 +3,23 @@
  * The file in which a thread records each of its calls and messages (mpi_trace), made for size and
  * for being written fast; mica-profile makes a Chrome trace of the files of all ranks.
  *
- * Its words have 8 bytes. The first is OPAL_TRACE_MAGIC, the second 0, or the ticks when the trace
- * was cut since the file had its largest size. Then come records. A record begins with a word whose
- * low 4 bits are its kind:
+ * The file has words of 8 bytes, in pieces of OPAL_TRACE_PIECE bytes:
+ *
+ *   0    OPAL_TRACE_MAGIC | ticks when the trace was cut since the file had its largest size, or 0
+ * | pieces that have been written behind the window 1    the window: the last records. It is
+ * mapped, and has its pages once; when it is full, it is written to the end of the file. To map a
+ * window that moves took four times as long 2... the records before, in their order
+ *
+ * So what was recorded is there whatever ends the process. A record is not divided between pieces;
+ * it begins with a word whose low 4 bits are its kind:
  *
  *   call, wait         ticks << 4 | kind     duration << 16 | site             ticks; saturated
  *   message            bytes << 4 | kind     peer << 32 | tag     order << 32 | context
  *   padding            kind
  *
  * The order is that of the messages of all threads of the process, if there are several; else 0.
- * A wait and a message belong to the call whose record follows them. The file ends with a word 0,
+ * A wait and a message belong to the call whose record follows them. A piece ends with a word 0,
  * or at its end. Names of sites are in the profile of the rank (layout.h), block `thread`.
- *
- * A window of the file is mapped, and moved along. So what was recorded is there whatever ends the
- * process.
  *
  * Threading: a trace belongs to one thread.
  */
@@ -28,7 +31,7 @@
 
 #include "opal/include/compiler.h"
 
-#define OPAL_TRACE_MAGIC  UINT64_C(0x314352544143494d) /* "MICATRC1" */
+#define OPAL_TRACE_MAGIC  UINT64_C(0x324352544143494d) /* "MICATRC2" */
 #define OPAL_TRACE_SUFFIX ".trace" /* of thread 2 of rank 3: DIR/rank.3.2.trace */
 
 enum {
@@ -37,22 +40,27 @@ enum {
     OPAL_TRACE_WAIT = 2,
     OPAL_TRACE_SENT = 3,    /* 3 words */
     OPAL_TRACE_MATCHED = 4, /* 3 words */
-    OPAL_TRACE_PADDING = 5, /* 1 word */
 };
 
+enum { OPAL_TRACE_PIECE = 1 << 16 };
+
+/* The first piece. */
+typedef struct opal_trace_head {
+    uint64_t magic, cut, pieces;
+} opal_trace_head_t;
+
 typedef struct opal_trace {
-    uint64_t *next, *end; /* in the window; equal: it is full */
-    uint64_t *window;
-    uint64_t offset, most; /* of the window in the file; the file's largest size */
+    uint64_t *next, *end; /* in the window; equal: it is full, or the trace is */
+    opal_trace_head_t *head;
+    uint64_t most; /* pieces behind the window */
     int fd;
-    bool is_full;
 } opal_trace_t;
 
 /* NULL: the file cannot be made, or there is no memory; this was logged. */
 opal_trace_t *opal_trace_open(const char *path, uint64_t most_bytes);
 void opal_trace_close(opal_trace_t *trace);
 
-/* Moves the window so that a record has room. False: the trace is full. */
+/* Empties the window so that a record has room. False: the trace is full. */
 bool opal_trace_advance(opal_trace_t *trace);
 
 enum { OPAL_TRACE_RECORD_WORDS = 3 };

@@ -18,7 +18,7 @@
 #include "tools/profile/flows.h"
 #include "tools/profile/summary.h"
 
-enum { KIND_BITS = 4, KIND_MASK = 15, SITE_BITS = 16, CONTEXTS = 4, WORD = 8 };
+enum { KIND_BITS = 4, KIND_MASK = 15, SITE_BITS = 16, CONTEXTS = 4 };
 
 /* A message or a wait, until the record of its call comes. */
 typedef struct part {
@@ -31,8 +31,8 @@ typedef struct reader {
     const record_t *record;
     const opal_profile_block_t *block;
     unsigned rank, thread;
-    const uint64_t *words;
-    size_t count, bytes;
+    const opal_trace_head_t *head; /* of the file, which has so many */
+    size_t bytes;
     part_t *parts;
     size_t part_count, part_room;
 } reader_t;
@@ -79,11 +79,12 @@ static bool open_reader(const chrome_t *chrome, unsigned rank, unsigned thread, 
     char *path = path_of(chrome, rank, thread);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     void *memory = MAP_FAILED;
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= (off_t)(2 * sizeof(uint64_t)))
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= 2 * OPAL_TRACE_PIECE)
         memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
-    bool is_good = memory != MAP_FAILED && *(const uint64_t *)memory == OPAL_TRACE_MAGIC;
+    bool is_good =
+        memory != MAP_FAILED && ((const opal_trace_head_t *)memory)->magic == OPAL_TRACE_MAGIC;
     if (fd >= 0 && !is_good)
         opal_log_warning("%s is no trace, and is left out", path);
     free(path);
@@ -97,15 +98,14 @@ static bool open_reader(const chrome_t *chrome, unsigned rank, unsigned thread, 
                          .block = record_block(record, thread),
                          .rank = rank,
                          .thread = thread,
-                         .words = memory,
-                         .count = (size_t)status.st_size / WORD,
+                         .head = memory,
                          .bytes = (size_t)status.st_size};
     return true;
 }
 
 static void close_reader(reader_t *reader)
 {
-    munmap((void *)(uintptr_t)reader->words, reader->bytes);
+    munmap((void *)(uintptr_t)reader->head, reader->bytes);
     free(reader->parts);
 }
 
@@ -294,29 +294,45 @@ static void take_call(chrome_t *chrome, reader_t *reader, const uint64_t *words)
     reader->part_count = 0;
 }
 
-/* The thread may have been killed in the middle of a record. */
-static void read_thread(chrome_t *chrome, reader_t *reader)
+static const uint64_t *piece_at(const reader_t *reader, size_t number)
 {
-    for (size_t i = 2; i < reader->count;) {
-        const uint64_t *words = reader->words + i;
-        unsigned kind = words[0] & KIND_MASK;
-        unsigned length = kind == OPAL_TRACE_PADDING                           ? 1
-                          : kind == OPAL_TRACE_CALL || kind == OPAL_TRACE_WAIT ? 2
-                                                                               : 3;
-        if (kind == OPAL_TRACE_END || kind > OPAL_TRACE_PADDING || i + length > reader->count)
+    return (const void *)((const char *)reader->head + number * OPAL_TRACE_PIECE);
+}
+
+/* The thread may have been killed in the middle of a record. */
+static void read_piece(chrome_t *chrome, reader_t *reader, const uint64_t *words)
+{
+    for (size_t i = 0; i < OPAL_TRACE_PIECE / sizeof *words;) {
+        unsigned kind = words[i] & KIND_MASK;
+        unsigned length = kind == OPAL_TRACE_CALL || kind == OPAL_TRACE_WAIT ? 2 : 3;
+        if (kind == OPAL_TRACE_END || kind > OPAL_TRACE_MATCHED ||
+            i + length > OPAL_TRACE_PIECE / sizeof *words)
             break;
         if (kind == OPAL_TRACE_CALL)
-            take_call(chrome, reader, words);
-        else if (kind != OPAL_TRACE_PADDING)
-            keep_part(reader, words, length);
+            take_call(chrome, reader, words + i);
+        else
+            keep_part(reader, words + i, length);
         i += length;
     }
+}
+
+/* The window is the last piece. It may be there as another one, too, if the thread was killed. */
+static void read_thread(chrome_t *chrome, reader_t *reader)
+{
+    size_t pieces = reader->bytes / OPAL_TRACE_PIECE - 2;
+    if (reader->head->pieces < pieces)
+        pieces = reader->head->pieces;
+    for (size_t i = 0; i < pieces; i++)
+        read_piece(chrome, reader, piece_at(reader, 2 + i));
+    const uint64_t *window = piece_at(reader, 1);
+    if (pieces == 0 || memcmp(window, piece_at(reader, 1 + pieces), OPAL_TRACE_PIECE) != 0)
+        read_piece(chrome, reader, window);
 }
 
 static void note_cut(chrome_t *chrome, const reader_t *reader)
 {
     char text[SUMMARY_TEXT_BYTES];
-    uint64_t cut = reader->words[1];
+    uint64_t cut = reader->head->cut;
     if (cut == 0 || chrome->is_first_pass)
         return;
     opal_log_warning("the trace of rank %u ends %s after the beginning: it has reached "

@@ -34,6 +34,8 @@ static void end(void)
     unit_remove_folder();
 }
 
+enum { PIECE = OPAL_TRACE_PIECE / 8 }; /* words */
+
 START_TEST(records_are_what_was_written)
 {
     opal_trace_t *trace = opal_trace_open(path, 4 * MIB);
@@ -41,20 +43,31 @@ START_TEST(records_are_what_was_written)
     opal_trace_interval(trace, OPAL_TRACE_CALL, 5000, 5600, 9);
     opal_trace_close(trace);
     load();
-    ck_assert_uint_eq(count, 7);
+    ck_assert_uint_eq(count, 2 * PIECE);
     ck_assert_uint_eq(words[0], OPAL_TRACE_MAGIC);
     ck_assert_uint_eq(words[1], 0);
-    ck_assert_uint_eq(words[2], 1000 << 4 | OPAL_TRACE_SENT);
-    ck_assert_uint_eq(words[3] >> 32, 3);
-    ck_assert_int_eq((int32_t)(uint32_t)words[3], -7);
-    ck_assert_uint_eq(words[4], (uint64_t)5 << 32 | 12);
-    ck_assert_uint_eq(words[5], 5000 << 4 | OPAL_TRACE_CALL);
-    ck_assert_uint_eq(words[6], 600 << 16 | 9);
+    ck_assert_uint_eq(words[2], 0);
+    const uint64_t *window = words + PIECE;
+    ck_assert_uint_eq(window[0], 1000 << 4 | OPAL_TRACE_SENT);
+    ck_assert_uint_eq(window[1] >> 32, 3);
+    ck_assert_int_eq((int32_t)(uint32_t)window[1], -7);
+    ck_assert_uint_eq(window[2], (uint64_t)5 << 32 | 12);
+    ck_assert_uint_eq(window[3], 5000 << 4 | OPAL_TRACE_CALL);
+    ck_assert_uint_eq(window[4], 600 << 16 | 9);
+    ck_assert_uint_eq(window[5], OPAL_TRACE_END);
     end();
 }
 END_TEST
 
-START_TEST(windows_are_filled_up)
+/* The calls of a piece, whose times go on from *next. */
+static void check_piece(const uint64_t *piece, uint64_t *next)
+{
+    for (size_t i = 0; i + 2 <= PIECE && piece[i] != OPAL_TRACE_END; i += 2, ++*next)
+        ck_assert_uint_eq(piece[i] >> 4, *next);
+}
+
+/* Not all pieces are full: there is no room for the longest record. */
+START_TEST(pieces_come_in_their_order)
 {
     enum { CALLS = 100000 };
     opal_trace_t *trace = opal_trace_open(path, 4 * MIB);
@@ -63,11 +76,10 @@ START_TEST(windows_are_filled_up)
     opal_trace_close(trace);
     load();
     uint64_t calls = 0;
-    for (size_t i = 2; i < count;
-         calls += words[i] != OPAL_TRACE_PADDING, i += words[i] == OPAL_TRACE_PADDING ? 1 : 2) {
-        if (words[i] != OPAL_TRACE_PADDING)
-            ck_assert_uint_eq(words[i] >> 4, calls);
-    }
+    ck_assert_uint_eq(count, (2 + words[2]) * PIECE);
+    for (size_t i = 2; i < 2 + words[2]; i++)
+        check_piece(words + i * PIECE, &calls);
+    check_piece(words + PIECE, &calls);
     ck_assert_uint_eq(calls, CALLS);
     end();
 }
@@ -80,15 +92,20 @@ START_TEST(a_trace_is_cut_at_its_limit)
         opal_trace_interval(trace, OPAL_TRACE_CALL, i, i + 1, 0);
     opal_trace_close(trace);
     load();
-    ck_assert_uint_le(count * sizeof *words, 2 * MIB);
+    ck_assert_uint_eq(count * sizeof *words, 2 * MIB);
     ck_assert_uint_ne(words[1], 0);
+    uint64_t calls = 0;
+    for (size_t i = 2; i < 2 + words[2]; i++)
+        check_piece(words + i * PIECE, &calls);
+    check_piece(words + PIECE, &calls); /* the last ones that had room */
+    ck_assert_uint_ge(calls, (2 * MIB - OPAL_TRACE_PIECE) / 16 - 2 * words[2]);
     end();
 }
 END_TEST
 
 static const unit_test_t tests[] = {
     {.test = &records_are_what_was_written},
-    {.test = &windows_are_filled_up},
+    {.test = &pieces_come_in_their_order},
     {.test = &a_trace_is_cut_at_its_limit},
 };
 
