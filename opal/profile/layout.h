@@ -80,8 +80,10 @@ typedef struct opal_profile_site {
     uint64_t bytes;    /* sent in these calls: of messages, or this rank's data of collectives */
     opal_profile_time_t time;
     uint64_t timed_calls;
-    uint64_t longest; /* ticks, of the calls that were timed or have waited long */
-    uint64_t unused[2];
+    uint64_t longest;  /* ticks, of the calls that were timed or have waited long */
+    uint32_t usual;    /* with a trace: the fewest ticks of a short call whose end was looked at */
+    uint32_t unlooked; /* ... and how many more are taken to be as long */
+    uint64_t unused;
 } opal_profile_site_t;
 
 _Static_assert(sizeof(opal_profile_site_t) == 128, "what a short call writes is in one line");

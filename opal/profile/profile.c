@@ -26,9 +26,12 @@ enum {
     TIMED_TICKS = 400, /* what it takes to time a call */
     TIMED_SHARE = 100, /* ... is at most so small a part of the calls that it stands for */
     MAX_STRIDE = 1024,
-    LEAST_SAMPLES = 8, /* of the calls of a place, one of so many is timed at first */
-    SKIPPED = 32,      /* of so many short calls the time line gets one, with a trace */
-    PROBES = 16,       /* slots that are looked at for a site */
+    LEAST_SAMPLES = 8,  /* of the calls of a place, one of so many is timed at first */
+    SHORT_TICKS = 1000, /* a call whose end is not looked at each time, with a trace */
+    SHORT_BYTES = 1024, /* a message that such a call may send */
+    UNLOOKED = 7,
+    SKIPPED = 32, /* of so many short calls the time line gets one, with a trace */
+    PROBES = 16,  /* slots that are looked at for a site */
 };
 
 /* The model is said again: GCC forgets that of the declaration. */
@@ -262,7 +265,9 @@ void opal_profile_begin_timed(opal_profile_thread_t *self)
 {
     self->short_waits = self->long_waits = 0;
     self->is_noted = true;
-    self->begin = opal_ticks();
+    uint64_t now = opal_ticks();
+    self->begin = now > self->last_end ? now : self->last_end; /* which may be an estimate */
+    self->last_look = self->begin;
 }
 
 /* How many calls the next one that is timed will stand for, by how long this one took. By chance,
@@ -346,14 +351,41 @@ static void add_wait(opal_profile_thread_t *self)
                                    });
 }
 
-/* With a trace every look at the clock counts: what is behind the last wait of a call other than a
- * collective is a few instructions. */
-static uint64_t end_of_call(const opal_profile_thread_t *self)
+/* Not before the last one: cores may differ by some ticks, and a begin may be an estimate. */
+static uint64_t look(const opal_profile_thread_t *self)
+{
+    uint64_t now = opal_ticks();
+    return now > self->last_look ? now : self->last_look;
+}
+
+/* With a trace. Of short calls that do not wait, the clock is looked at after a few alone. */
+static uint64_t end_of_traced(opal_profile_thread_t *self)
+{
+    opal_profile_site_t *site = self->current;
+    if (self->is_at_end)
+        return self->last_look;
+    bool is_short = self->last_look == self->begin && self->collective == NULL && !self->must_look;
+    if (is_short && site->unlooked > 0) {
+        site->unlooked--;
+        return self->begin + site->usual;
+    }
+    uint64_t end = look(self), ticks = end - self->begin;
+    if (is_short && ticks < SHORT_TICKS) {
+        /* The least: so the next call begins behind the estimate. */
+        site->usual = site->usual == 0 || ticks < site->usual ? (uint32_t)ticks : site->usual;
+        site->unlooked = UNLOOKED;
+    }
+    return end;
+}
+
+static uint64_t end_of_call(opal_profile_thread_t *self)
 {
     if (self->begin == 0)
         return self->long_end;
-    bool has_seen_end = self->trace != NULL && self->last_end != 0 && self->collective == NULL;
-    return has_seen_end ? self->last_end : opal_ticks();
+    if (self->trace == NULL)
+        return look(self);
+    self->last_end = end_of_traced(self);
+    return self->last_end;
 }
 
 static void end_timed(opal_profile_thread_t *self)
@@ -378,8 +410,8 @@ void opal_profile_end_noted(opal_profile_thread_t *self)
     if ((self->begin | self->long_waits) != 0)
         end_timed(self);
     self->collective = NULL;
-    self->begin = self->long_waits = self->last_end = 0;
-    self->is_noted = false;
+    self->begin = self->long_waits = 0;
+    self->is_noted = self->is_at_end = self->must_look = false;
 }
 
 void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
@@ -387,8 +419,9 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
     opal_profile_thread_t *self = opal_profile_self;
     if (self == NULL || self->current == NULL)
         return;
-    uint64_t end = opal_ticks();
-    self->last_end = end;
+    uint64_t end = look(self);
+    self->last_look = end;
+    self->is_at_end = self->collective == NULL;
     if (self->trace != NULL)
         opal_trace_interval(self->trace, OPAL_TRACE_WAIT, begin != 0 ? begin : long_since, end, 0);
     if (long_since != 0) {
@@ -424,7 +457,9 @@ static void trace_message(opal_profile_thread_t *self, unsigned kind,
     static atomic_uint last;
     unsigned order =
         profile.thread_count > 1 ? atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) : 0;
-    self->last_end = 0; /* the call ends behind the message */
+    self->is_at_end = false;
+    if (kind == OPAL_TRACE_MATCHED || message->bytes > SHORT_BYTES)
+        self->must_look = true;
     opal_trace_message(self->trace, kind, message->peer, message->tag, message->context, order,
                        message->bytes);
 }

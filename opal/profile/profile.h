@@ -12,7 +12,8 @@
  * longer than some microseconds. Calls, messages and bytes are all counted. Waits are seen without
  * sampling once they have lasted for some polls, since a wait looks at the clock then.
  *
- * With a trace every call is timed.
+ * With a trace every call is timed, by as few looks as can be: a wait begins with its call, and the
+ * end of a short call that has not waited is mostly taken from the last one of its place.
  *
  * Threading: each thread writes to a block of its own, without locks. start and stop: one thread,
  * while no other is in MPI. Of nested calls (a callback that calls MPI) the outer one is recorded.
@@ -36,9 +37,12 @@ typedef struct opal_profile_thread {
     uint64_t begin;                            /* ticks; 0: the call is not timed */
     uint64_t short_waits;                      /* ticks in waits, while the call is timed */
     uint64_t long_waits, long_begin, long_end; /* ticks; 0: none */
-    uint64_t last_end; /* of the last wait of the call; 0: it has not waited */
-    bool is_noted;     /* the call is timed, has waited long, or is a collective */
-    unsigned skipped;  /* short calls that the time line lacks, with a trace */
+    uint64_t last_look; /* of the call that is timed: its begin, or the end of its last wait */
+    bool is_at_end;     /* with a trace: the call does nothing worth mentioning after last_look */
+    bool must_look;     /* with a trace: a message has come, or takes long to copy */
+    uint64_t last_end;  /* with a trace: of the last call */
+    bool is_noted;      /* the call is timed, has waited long, or is a collective */
+    unsigned skipped;   /* short calls that the time line lacks, with a trace */
     uint32_t random;
     struct opal_trace *trace; /* NULL: calls are not traced */
 } opal_profile_thread_t;
@@ -115,7 +119,9 @@ static inline void opal_profile_end(opal_profile_thread_t *self)
 static inline uint64_t opal_profile_wait_begin(void)
 {
     const opal_profile_thread_t *self = opal_profile_self;
-    return self != NULL && self->begin != 0 ? opal_ticks() : 0;
+    if (self == NULL || self->begin == 0)
+        return 0;
+    return self->trace != NULL && !self->must_look ? self->last_look : opal_ticks();
 }
 
 /* `begin`: that of wait_begin. `long_since`: ticks, since when the wait is a long one; 0: it is
