@@ -26,12 +26,22 @@ static opal_story_state_t state_of(const job_t *job, unsigned rank)
     return job->ranks[rank].running ? OPAL_STORY_STARTING : OPAL_STORY_ENDED;
 }
 
+/* Whether `at` is of the job, and not behind its rank `rank`. */
+static bool is_up_to(const opal_story_rank_t *at, const job_t *job, unsigned rank)
+{
+    return strcmp(at->job_id, job->id) == 0 && at->rank <= rank;
+}
+
+/* Those that a census knows are in order, and the ranks of a job one behind the other. */
 static void add_absent(const job_t *job, opal_story_t *story, size_t known)
 {
+    size_t next = 0;
+    while (next < known && strcmp(story->ranks[next].job_id, job->id) != 0)
+        next++;
     for (unsigned i = 0; i < job->size; i++) {
         bool is_known = false;
-        for (size_t k = 0; k < known && !is_known; k++)
-            is_known = story->ranks[k].rank == i && strcmp(story->ranks[k].job_id, job->id) == 0;
+        for (; next < known && is_up_to(&story->ranks[next], job, i); next++)
+            is_known = true;
         if (!is_known)
             opal_story_add_absent(story, job->id, i, state_of(job, i), (int)job->ranks[i].pid);
     }
