@@ -9,6 +9,7 @@
  *   windows.c       one-sided communication and files
  *   ranks.c         a rank that does something else
  *   patient.c       programs that are right, and wait long
+ *   fortran.f90     a program of its own
  *
  * A comment "@NAME" at the end of a line is a place that reports.txt speaks of.
  */

@@ -38,6 +38,61 @@ static void stopped(void)
     MPI_Barrier(MPI_COMM_WORLD); /* @stopped */
 }
 
+/* A rank has stopped itself within a call that waits, by a signal handler of its own. */
+static void stop_itself(int signal)
+{
+    (void)signal;
+    raise(SIGSTOP);
+}
+
+static void stopped_in_wait(void)
+{
+    if (rank == 0)
+        sleep_for_ever(); /* else there is a cycle until rank 1 stops */
+    signal(SIGALRM, stop_itself);
+    if (rank == 1)
+        alarm(2);
+    receive_from(rank - 1);
+}
+
+/* A rank is killed; the other ones wait for it, and are ended with it. */
+static void killed(void)
+{
+    if (rank == 1)
+        raise(SIGKILL);
+    receive_from(1);
+}
+
+/* A rank ends as if all was well, without MPI_Finalize. */
+static void ends_without_finalize(void)
+{
+    if (rank == 1)
+        _exit(0);
+    receive_from(1);
+}
+
+/* Both ranks accept, and nobody connects. */
+static void nobody_connects(void)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Comm other;
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other); /* @accept */
+}
+
+/* A rank connects to a port of one that waits for a message of it, and does not accept. */
+static void nobody_accepts(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm other;
+    if (rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        receive_from(1);
+    MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other); /* @connect */
+}
+
 /* A rank has gone through MPI_Finalize, with which it thought all was done. */
 static void left(void)
 {
@@ -77,6 +132,11 @@ const hang_case_t rank_cases[] = {
     {"endless_computation", endless_computation, 0},
     {"waits_outside", waits_outside, 0},
     {"stopped", stopped, 0},
+    {"stopped_in_wait", stopped_in_wait, 0},
+    {"killed", killed, 0},
+    {"ends_without_finalize", ends_without_finalize, 0},
+    {"nobody_connects", nobody_connects, 0},
+    {"nobody_accepts", nobody_accepts, 0},
     {"left", left, 0},
     {"threads", threads, MPI_THREAD_MULTIPLE},
     {"threads_alone", threads_alone, MPI_THREAD_MULTIPLE},
