@@ -78,6 +78,8 @@ static void drop_short_ones(opal_profile_block_t *block)
 
 void opal_timeline_add(opal_profile_block_t *block, const opal_timeline_call_t *call)
 {
+    if (call->end <= call->begin)
+        return; /* the clocks of cores may differ by a few ticks */
     add_to_bins(block, call);
     while (block->interval_count == OPAL_PROFILE_INTERVALS &&
            call->end - call->begin >= block->shortest_interval)

@@ -183,7 +183,7 @@ int main(int argc, char **argv)
     int failed = argc != 3;
     size = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
     columns = (unsigned)sqrt(size);
-    block = malloc(opal_profile_block_bytes(size));
+    block = aligned_alloc(OPAL_PROFILE_PAGE, opal_profile_block_bytes(size));
     for (rank = 0; rank < size && !failed && block != NULL; rank++) {
         memset(block, 0, opal_profile_block_bytes(size));
         block->bins_begin = now = START;

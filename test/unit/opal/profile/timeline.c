@@ -8,8 +8,9 @@ static opal_profile_block_t *block;
 
 static void setup(void)
 {
-    block = calloc(1, opal_profile_block_bytes(1));
+    block = aligned_alloc(OPAL_PROFILE_PAGE, opal_profile_block_bytes(1));
     ck_assert_ptr_nonnull(block);
+    memset(block, 0, opal_profile_block_bytes(1));
     opal_timeline_start(block, 1000);
 }
 
@@ -47,6 +48,15 @@ START_TEST(a_weight_stands_for_several_calls)
                                  .begin = 1000, .end = 1010, .waited = 5, .weight = 7, .site = 1});
     ck_assert_uint_eq(block->bins[0].in_mpi, 70);
     ck_assert_uint_eq(block->bins[0].waited, 35);
+}
+END_TEST
+
+/* It would be an endless one. */
+START_TEST(a_call_that_ends_before_it_begins_is_none)
+{
+    add(2000, (uint64_t)-3, 0, 1);
+    ck_assert_uint_eq(in_mpi(), 0);
+    ck_assert_uint_eq(block->interval_count, 0);
 }
 END_TEST
 
@@ -92,8 +102,11 @@ START_TEST(the_longest_calls_remain)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &a_call_is_spread_over_its_bins}, {.test = &a_weight_stands_for_several_calls},
-    {.test = &bins_widen_and_lose_nothing},    {.test = &the_site_with_the_most_time_has_the_bin},
+    {.test = &a_call_is_spread_over_its_bins},
+    {.test = &a_weight_stands_for_several_calls},
+    {.test = &a_call_that_ends_before_it_begins_is_none},
+    {.test = &bins_widen_and_lose_nothing},
+    {.test = &the_site_with_the_most_time_has_the_bin},
     {.test = &the_longest_calls_remain},
 };
 

@@ -13,8 +13,9 @@ static records_t records;
 static void fill(unsigned rank)
 {
     size_t bytes = OPAL_PROFILE_PAGE + opal_profile_block_bytes(RANKS);
-    opal_profile_head_t *head = heads[rank] = calloc(1, bytes);
+    opal_profile_head_t *head = heads[rank] = aligned_alloc(OPAL_PROFILE_PAGE, bytes);
     opal_profile_block_t *block = (void *)((char *)head + OPAL_PROFILE_PAGE);
+    memset(head, 0, bytes);
     *head = (opal_profile_head_t){.block_bytes = opal_profile_block_bytes(RANKS),
                                   .rank = rank,
                                   .size = RANKS,
