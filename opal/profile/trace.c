@@ -22,7 +22,7 @@ static uint64_t *window_of(const opal_trace_t *trace)
 static bool map_pieces(opal_trace_t *trace)
 {
     /* Blocks are taken now: a write into a hole of a full file system would be SIGBUS. */
-    errno = posix_fallocate(trace->fd, 0, 2 * OPAL_TRACE_PIECE);
+    errno = posix_fallocate(trace->fd, 0, 2 * (off_t)OPAL_TRACE_PIECE);
     void *pieces = errno == 0 ? mmap(NULL, 2 * OPAL_TRACE_PIECE, PROT_READ | PROT_WRITE,
                                      MAP_SHARED | MAP_POPULATE, trace->fd, 0)
                               : MAP_FAILED;
@@ -75,10 +75,10 @@ bool opal_trace_advance(opal_trace_t *trace)
         cut(trace);
         return false;
     }
-    off_t offset = (off_t)(2 + trace->head->pieces) * OPAL_TRACE_PIECE;
+    off_t offset = (off_t)((2 + trace->head->pieces) * OPAL_TRACE_PIECE);
     if (trace->next < trace->end)
         *trace->next = OPAL_TRACE_END;
-    if (pwrite(trace->fd, window, OPAL_TRACE_PIECE, offset) != OPAL_TRACE_PIECE) {
+    if (pwrite(trace->fd, window, OPAL_TRACE_PIECE, offset) != (ssize_t)OPAL_TRACE_PIECE) {
         opal_log_warning("the trace of this rank ends here: %s", strerror(errno));
         cut(trace);
         return false;

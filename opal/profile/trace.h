@@ -27,6 +27,7 @@
 #define OPAL_PROFILE_TRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "opal/include/compiler.h"
@@ -42,7 +43,7 @@ enum {
     OPAL_TRACE_MATCHED = 4, /* 3 words */
 };
 
-enum { OPAL_TRACE_PIECE = 1 << 16 };
+#define OPAL_TRACE_PIECE ((size_t)1 << 16)
 
 /* The first piece. */
 typedef struct opal_trace_head {

@@ -79,7 +79,7 @@ static bool open_reader(const chrome_t *chrome, unsigned rank, unsigned thread, 
     char *path = path_of(chrome, rank, thread);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     void *memory = MAP_FAILED;
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= 2 * OPAL_TRACE_PIECE)
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= (off_t)(2 * OPAL_TRACE_PIECE))
         memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
