@@ -2,7 +2,9 @@
 /*
  * What a thread waits for, in words for the roll (opal/roll/roll.h), whose lines have these forms:
  *
- *   wait call=MPI_Recv place=0x55d0.. open=3
+ *   wait call=MPI_Recv place=0x55d0.. open=3 collectives=17
+ *   counts posted=1 unmatched=2 sent=40 received=39         of messages; the last two if those are
+ *                                                           counted
  *   receive comm=0 peer=1 process=1 tag=8 bytes=400         also: send, probe, part; peer and tag
  *                                                           may be "any"; state=WORDS at the end
  *   collective comm=0 number=17

@@ -37,10 +37,18 @@ static void name_comm(ompi_communicator_t *comm, void *context)
         ompi_describe_name_comm(context, comm);
 }
 
-/* "open": how many requests the program has begun and not ended. */
-static void count_requests(ompi_communicator_t *comm, void *context)
+/* "open": requests that have begun and not ended, without those of predefined communicators.
+ * "collectives": how many have begun, in the communicators that the program still has. */
+typedef struct counts {
+    long open;
+    unsigned long long collectives;
+} counts_t;
+
+static void count(ompi_communicator_t *comm, void *context)
 {
-    *(long *)context += atomic_load_explicit(&comm->requests, memory_order_relaxed);
+    counts_t *counts = context;
+    counts->open += atomic_load_explicit(&comm->requests, memory_order_relaxed);
+    counts->collectives += comm->calls;
 }
 
 static void lasts(uint64_t since, bool is_loop)
@@ -48,15 +56,16 @@ static void lasts(uint64_t since, bool is_loop)
     ompi_description_t description = {.comm_count = 0};
     opal_roll_text_t *text = &description.text;
     ompi_check_caller_t caller;
-    long open = 0;
+    counts_t counts = {0};
     text->length = text->line = 0;
     text->is_full = false;
     ompi_check_caller_here(&caller);
     const char *function = ompi_check_caller_function(&caller);
-    ompi_comm_for_each(count_requests, &open);
+    ompi_comm_for_each(count, &counts);
     opal_roll_line(text, "wait");
-    opal_roll_add(text, " call=%s place=0x%llx open=%ld", function,
-                  (unsigned long long)ompi_check_caller_address(&caller), open);
+    opal_roll_add(text, " call=%s place=0x%llx open=%ld collectives=%llu", function,
+                  (unsigned long long)ompi_check_caller_address(&caller), counts.open,
+                  counts.collectives);
     if (is_loop && opal_wait_computes_between_looks())
         opal_roll_add(text, " computes=1");
     size_t needs = ompi_request_describe_wait(&description);

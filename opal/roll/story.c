@@ -206,6 +206,12 @@ static void read_line(const opal_story_t *story, opal_story_rank_t *rank, opal_s
         copy_value(line, "call", false, wait->call, sizeof wait->call);
         wait->place = number_of(line, "place", 0);
         wait->computes = number_of(line, "computes", 0) != 0;
+        wait->counts.collectives = number_of(line, "collectives", UINT64_MAX);
+    } else if (begins(line, "counts")) {
+        wait->counts.posted = number_of(line, "posted", UINT64_MAX);
+        wait->counts.unmatched = number_of(line, "unmatched", UINT64_MAX);
+        wait->counts.sent = number_of(line, "sent", UINT64_MAX);
+        wait->counts.received = number_of(line, "received", UINT64_MAX);
     } else if (begins(line, "needs")) {
         wait->needs = (size_t)number_of(line, "operations", 0);
     } else if (begins(line, "comm")) {
@@ -225,6 +231,7 @@ static void read_wait(const opal_story_t *story, opal_story_rank_t *rank, opal_s
 {
     char *text = wait->where, *rest = text, *line;
     wait->where = NULL;
+    memset(&wait->counts, 0xff, sizeof wait->counts); /* UINT64_MAX */
     while ((line = strsep(&rest, "\n")) != NULL)
         read_line(story, rank, wait, line);
     if (wait->call[0] == 0)

@@ -76,6 +76,14 @@ typedef enum opal_story_state {
     OPAL_STORY_ENDED,
 } opal_story_state_t;
 
+/* Of a rank, when the wait was written down. UINT64_MAX: not known. */
+typedef struct opal_story_counts {
+    uint64_t posted;      /* receives of the user that no message has matched */
+    uint64_t unmatched;   /* the user's messages that have come, and no receive has matched them */
+    uint64_t collectives; /* that have begun */
+    uint64_t sent, received; /* messages, since they are counted */
+} opal_story_counts_t;
+
 /* Of one thread. */
 typedef struct opal_story_wait {
     char call[48];
@@ -87,6 +95,7 @@ typedef struct opal_story_wait {
     size_t needs;  /* operations; 0: all */
     opal_story_operation_t *operations;
     size_t count, left_out; /* left_out: operations that are not told */
+    opal_story_counts_t counts;
 } opal_story_wait_t;
 
 typedef struct opal_story_rank {

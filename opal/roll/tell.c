@@ -298,25 +298,77 @@ void opal_story_tell_groups(const opal_story_t *story, opal_text_t *text)
 /* -- table ---------------------------------------------------------------------------------------
  */
 
+/* Of the wait that was written down last. NULL: the rank does not wait. */
+static const opal_story_counts_t *counts_of(const opal_story_rank_t *rank)
+{
+    const opal_story_wait_t *last = rank->wait_count > 0 ? &rank->waits[0] : NULL;
+    for (size_t i = 1; i < rank->wait_count; i++) {
+        if (rank->waits[i].written_nsec > last->written_nsec)
+            last = &rank->waits[i];
+    }
+    return last != NULL ? &last->counts : NULL;
+}
+
+/* Messages are counted if somebody has asked for it. */
+static bool counts_messages(const opal_story_t *story)
+{
+    bool counts = false;
+    for (size_t i = 0; i < story->count; i++) {
+        const opal_story_counts_t *of_rank = counts_of(&story->ranks[i]);
+        counts = counts || (of_rank != NULL && of_rank->sent != UINT64_MAX);
+    }
+    return counts;
+}
+
+static void add_count(uint64_t count, int width, opal_text_t *text)
+{
+    if (count == UINT64_MAX)
+        opal_text_printf(text, " %*s", width, "-");
+    else
+        opal_text_printf(text, " %*llu", width, (unsigned long long)count);
+}
+
+static void add_counts(const opal_story_rank_t *rank, bool has_messages, opal_text_t *text)
+{
+    const opal_story_counts_t *counts = counts_of(rank);
+    add_count(counts->posted, 8, text);
+    add_count(counts->unmatched, 9, text);
+    add_count(counts->collectives, 11, text);
+    if (has_messages) {
+        add_count(counts->sent, 9, text);
+        add_count(counts->received, 9, text);
+    }
+}
+
+static const char *state_in_table(const opal_story_rank_t *rank)
+{
+    static const char *const states[] = {"waits",    "outside",   "stopped", "traced",
+                                         "starting", "finalized", "ended"};
+    if (rank->state == OPAL_STORY_COMPUTES)
+        return rank->system_state == 'R' ? "computes" : "sleeps";
+    return rank->wait_count > 0 && rank->state == OPAL_STORY_WAITS && rank->waits[0].is_loop
+               ? "polls"
+               : states[rank->state];
+}
+
 void opal_story_tell_table(const opal_story_t *story, opal_text_t *text)
 {
-    opal_text_printf(text, "%6s %8s  %-9s %9s %9s %8s  %s\n", "rank", "process", "state", "CPU",
-                     "memory", "waits", "call");
+    bool has_messages = counts_messages(story);
+    opal_text_printf(text, "%6s %8s  %-9s %9s %10s %8s %8s %9s %11s", "rank", "process", "state",
+                     "CPU", "memory", "waits", "receives", "unmatched", "collectives");
+    if (has_messages)
+        opal_text_printf(text, " %9s %9s", "sent", "received");
+    opal_text_add(text, "  call\n");
     for (size_t i = 0; i < story->count; i++) {
-        static const char *const states[] = {"waits",    "outside",   "stopped", "traced",
-                                             "starting", "finalized", "ended"};
         const opal_story_rank_t *rank = &story->ranks[i];
         const opal_story_wait_t *wait = rank->wait_count > 0 ? &rank->waits[0] : NULL;
-        const char *state = states[rank->state];
-        if (rank->state == OPAL_STORY_COMPUTES)
-            state = rank->system_state == 'R' ? "computes" : "sleeps";
-        else if (wait != NULL && wait->is_loop)
-            state = "polls";
-        opal_text_printf(text, "%6u %8d  %-9s %7.1f s %6zu MiB", rank->rank, rank->pid, state,
-                         rank->cpu_seconds, rank->memory_bytes >> 20);
-        if (wait != NULL)
-            opal_text_printf(text, " %6.1f s  %s",
-                             (double)(story->now_nsec - wait->since_nsec) / 1e9, wait->call);
+        opal_text_printf(text, "%6u %8d  %-9s %7.1f s %6zu MiB", rank->rank, rank->pid,
+                         state_in_table(rank), rank->cpu_seconds, rank->memory_bytes >> 20);
+        if (wait != NULL) {
+            opal_text_printf(text, " %6.1f s", (double)(story->now_nsec - wait->since_nsec) / 1e9);
+            add_counts(rank, has_messages, text);
+            opal_text_printf(text, "  %s", wait->call);
+        }
         if (rank->wait_count > 1)
             opal_text_printf(text, " and %zu more threads", rank->wait_count - 1);
         opal_text_add(text, "\n");

@@ -26,6 +26,10 @@ static const char usage[] =
     "  --list      list the running jobs\n"
     "  --help      print this help\n"
     "\n"
+    "Of a rank that waits: receives that are posted, messages that have come and have no receive,\n"
+    "collective calls that have begun; and messages sent and received, with those of collectives,\n"
+    "if they are counted (as mpirun --explain does).\n"
+    "\n"
     "A call is shown when it has waited for 0.1 s. To watch a job: watch -n 1 mica-ps PID\n"
     "\n"
     "Exit status: 1 if there is no such job, or several; 2 if the command line is wrong.\n";

@@ -110,17 +110,32 @@ static uint64_t read_via(const opal_pvar_row_t *row, void *object OPAL_UNUSED)
     return sum;
 }
 
+static uint64_t read_all(int which)
+{
+    uint64_t sum = 0;
+    for (int via = 0; via < OB1_VIAS; via++)
+        sum += read_via(&(opal_pvar_row_t){.which = via * WHAT + which}, NULL);
+    return sum;
+}
+
+bool ob1_count_messages(uint64_t *sent, uint64_t *received)
+{
+    if (!opal_is_counted(&ob1_counting))
+        return false;
+    *sent = read_all(SENT | MESSAGES);
+    *received = read_all(RECEIVED | MESSAGES);
+    return true;
+}
+
 static uint64_t read_protocol(const opal_pvar_row_t *row, void *object OPAL_UNUSED)
 {
     return read_traffic(&ob1_protocol_counts[row->which / WHAT], row->which);
 }
 
 /* All that was sent, without what went otherwise. */
-static uint64_t read_eager(const opal_pvar_row_t *row, void *object)
+static uint64_t read_eager(const opal_pvar_row_t *row, void *object OPAL_UNUSED)
 {
-    uint64_t sum = 0;
-    for (int via = 0; via < OB1_VIAS; via++)
-        sum += read_via(&(opal_pvar_row_t){.which = via * WHAT + row->which}, object);
+    uint64_t sum = read_all(row->which);
     for (unsigned i = OB1_BY_SYNC; i <= OB1_BY_RENDEZVOUS; i++)
         sum -= read_traffic(&ob1_protocol_counts[i], row->which);
     return sum;

@@ -47,4 +47,8 @@ typedef struct ob1_thread_counts ob1_thread_counts_t;
 void ob1_count_sent_unlocked(_Atomic(ob1_thread_counts_t *) *sent, uint64_t bytes);
 void ob1_count_received_unlocked(uint64_t bytes);
 
+/* All messages, if they are counted now; those before are not in it. False: they are not counted.
+ */
+bool ob1_count_messages(uint64_t *sent, uint64_t *received);
+
 #endif

@@ -13,6 +13,7 @@ typedef struct walk {
     const char *word;
     unsigned lines;
     size_t left_out;
+    size_t posted, unmatched;
     bool all;
 } walk_t;
 
@@ -121,9 +122,36 @@ static void describe_sends(ompi_communicator_t *comm, void *context)
     }
 }
 
+static void count_queues(ompi_communicator_t *comm, void *context)
+{
+    ob1_comm_t *own = ob1_comm_of(comm);
+    walk_t *walk = context;
+    if (own == NULL)
+        return;
+    ob1_matcher_t *matcher = &own->matchers[OMPI_CONTEXT_USER];
+    ob1_lock(&matcher->lock);
+    walk->posted += matcher->posted_total + (matcher->only != NULL);
+    walk->unmatched += matcher->unexpected;
+    ob1_unlock(&matcher->lock);
+}
+
+/* What was sent is counted only if somebody has asked for it before. */
+static void describe_counts(ompi_description_t *description)
+{
+    walk_t walk = {.description = description};
+    uint64_t sent, received;
+    ompi_comm_for_each(count_queues, &walk);
+    opal_roll_line(&description->text, "counts");
+    opal_roll_add(&description->text, " posted=%zu unmatched=%zu", walk.posted, walk.unmatched);
+    if (ob1_count_messages(&sent, &received))
+        opal_roll_add(&description->text, " sent=%llu received=%llu", (unsigned long long)sent,
+                      (unsigned long long)received);
+}
+
 void ob1_describe_waits(ompi_description_t *description, bool all)
 {
     walk_t walk = {.description = description};
+    describe_counts(description);
     ompi_comm_for_each(describe_receives, &walk);
     walk = (walk_t){.description = description, .all = true};
     if (all) {

@@ -60,6 +60,42 @@ START_TEST(states_in_words)
 }
 END_TEST
 
+static char *table(void)
+{
+    opal_text_t text = {0};
+    job_finish();
+    opal_story_tell_table(&job_story, &text);
+    opal_story_free(&job_story);
+    return opal_text_take(&text);
+}
+
+START_TEST(the_table)
+{
+    job_add(0, NULL);
+    job_add(1, "wait call=MPI_Barrier collectives=1234\ncounts posted=1 unmatched=22");
+    job_add(2, "wait call=MPI_Recv");
+    job_says(
+        "  rank  process  state           CPU     memory    waits receives unmatched "
+        "collectives  call\n"
+        "     0      100  computes      1.5 s      0 MiB\n"
+        "     1      101  waits         1.5 s      0 MiB    0.5 s        1        22        "
+        "1234  MPI_Barrier\n"
+        "     2      102  waits         1.5 s      0 MiB    0.5 s        -         -           "
+        "-  MPI_Recv\n",
+        table());
+    job_add(0, "wait call=MPI_Recv\ncounts posted=1 unmatched=0 sent=123456789 received=4");
+    job_add(1, "wait call=MPI_Recv\ncounts posted=1 unmatched=0");
+    job_says(
+        "  rank  process  state           CPU     memory    waits receives unmatched "
+        "collectives      sent  received  call\n"
+        "     0      100  waits         1.5 s      0 MiB    0.5 s        1         0           "
+        "- 123456789         4  MPI_Recv\n"
+        "     1      101  waits         1.5 s      0 MiB    0.5 s        1         0           "
+        "-         -         -  MPI_Recv\n",
+        table());
+}
+END_TEST
+
 static char *waiting_for(unsigned peer, unsigned size)
 {
     return opal_xprintf("wait call=MPI_Recv\nreceive comm=0 peer=%u process=%u tag=7 bytes=4\n"
@@ -126,6 +162,7 @@ END_TEST
 static const unit_test_t tests[] = {
     {&calls_in_words, 0, 0, 0},
     {&states_in_words, 0, 0, 0},
+    {&the_table, 0, 0, 0},
     {&many_ranks, 2, 0, 0},
     {&many_ranks_in_a_collective, 0, 0, 0},
 };
