@@ -6,7 +6,7 @@
 
 #include "test/unit/opal/support.h"
 
-enum { MIB = 1 << 20 };
+#define MIB ((size_t)1 << 20)
 
 static char *path;
 static uint64_t *words;
@@ -34,7 +34,7 @@ static void end(void)
     unit_remove_folder();
 }
 
-enum { PIECE = OPAL_TRACE_PIECE / 8 }; /* words */
+#define PIECE (OPAL_TRACE_PIECE / sizeof *words)
 
 START_TEST(records_are_what_was_written)
 {
