@@ -4,7 +4,10 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { TAG = 7 };
@@ -38,20 +41,37 @@ static void stopped(void)
     MPI_Barrier(MPI_COMM_WORLD); /* @stopped */
 }
 
-/* A rank has stopped itself within a call that waits, by a signal handler of its own. */
-static void stop_itself(int signal)
+/* Whether mica-ps says that the process waits. */
+static bool is_seen_waiting(int pid)
 {
-    (void)signal;
-    raise(SIGSTOP);
+    char command[512], line[512], state[16];
+    bool waits = false;
+    int of_line;
+    snprintf(command, sizeof command, "%s/bin/mica-ps %ld", getenv("MICA_PREFIX"),
+             strtol(getenv("MICA_JOBID"), NULL, 10)); /* the number of mpirun's process */
+    FILE *table = popen(command, "r");
+    while (table != NULL && fgets(line, sizeof line, table) != NULL) {
+        if (sscanf(line, " %*u %d %15s", &of_line, state) == 2 && of_line == pid)
+            waits = strcmp(state, "waits") == 0;
+    }
+    if (table != NULL)
+        pclose(table);
+    return waits;
 }
 
+/* A rank is stopped while it is in a call that waits. */
 static void stopped_in_wait(void)
 {
-    if (rank == 0)
-        sleep_for_ever(); /* else there is a cycle until rank 1 stops */
-    signal(SIGALRM, stop_itself);
+    int pid = getpid();
+    if (rank == 0) {
+        MPI_Recv(&pid, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        while (!is_seen_waiting(pid))
+            continue;
+        kill(pid, SIGSTOP);
+        sleep_for_ever();
+    }
     if (rank == 1)
-        alarm(2);
+        MPI_Send(&pid, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     receive_from(rank - 1);
 }
 
