@@ -63,13 +63,13 @@ void opal_trace_close(opal_trace_t *trace)
 static void cut(opal_trace_t *trace)
 {
     trace->head->cut = opal_ticks();
-    trace->next = trace->end = NULL;
+    trace->end = trace->next;
 }
 
 bool opal_trace_advance(opal_trace_t *trace)
 {
     uint64_t *window = window_of(trace);
-    if (trace->next == NULL)
+    if (trace->head->cut != 0)
         return false;
     if (trace->head->pieces == trace->most) {
         cut(trace);
