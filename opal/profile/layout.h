@@ -72,12 +72,12 @@ typedef struct opal_profile_site {
     uint64_t calls;
     uint32_t countdown;  /* calls until one is timed */
     uint32_t stride;     /* the calls that it will stand for */
-    uint64_t repeats;    /* messages of the program, of `each_bytes` to `peer`, that are counted */
-    uint64_t each_bytes; /* here alone: see opal_profile_settle */
-    uint64_t peer;
-    uint64_t address;  /* behind the call */
-    uint64_t function; /* the address of its name, in the process */
-    uint64_t bytes;    /* sent in these calls: of messages, or this rank's data of collectives */
+    uint64_t repeats;    /* messages that are counted here alone: see opal_profile_settle */
+    uint64_t each_bytes; /* of these */
+    uint64_t peer;       /* that gets them */
+    uint64_t address;    /* behind the call */
+    uint64_t function;   /* the address of its name, in the process */
+    uint64_t bytes;      /* sent in these calls: of messages, or this rank's data of collectives */
     opal_profile_time_t time;
     uint64_t timed_calls;
     uint64_t longest;  /* ticks, of the calls that were timed or have waited long */

@@ -23,15 +23,15 @@
 #include "opal/util/text.h"
 
 enum {
-    TIMED_TICKS = 400, /* what it takes to time a call */
-    TIMED_SHARE = 100, /* ... is at most so small a part of the calls that it stands for */
-    MAX_STRIDE = 1024,
-    LEAST_SAMPLES = 8,  /* of the calls of a place, one of so many is timed at first */
+    TIMED_TICKS = 400,  /* to time a call takes 132 on an AMD EPYC; where a look is dearer, more */
+    TIMED_SHARE = 100,  /* ... which is at most so small a part of the calls that it stands for */
+    MAX_STRIDE = 1024,  /* of a sample */
+    LEAST_SAMPLES = 8,  /* a sample stands for so small a part of the calls until then */
     SHORT_TICKS = 1000, /* a call whose end is not looked at each time, with a trace */
     SHORT_BYTES = 1024, /* a message that such a call may send */
-    UNLOOKED = 7,
-    SKIPPED = 32, /* of so many short calls the time line gets one, with a trace */
-    PROBES = 16,  /* slots that are looked at for a site */
+    UNLOOKED = 7,       /* such calls, between two whose end is looked at */
+    SKIPPED = 32,       /* of so many short calls the time line gets one, with a trace */
+    PROBES = 16,        /* slots that are looked at for a site */
 };
 
 /* The model is said again: GCC forgets that of the declaration. */

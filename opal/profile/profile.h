@@ -13,7 +13,7 @@
  * sampling once they have lasted for some polls, since a wait looks at the clock then.
  *
  * With a trace every call is timed, by as few looks as can be: a wait begins with its call, and the
- * end of a short call that has not waited is mostly taken from the last one of its place.
+ * end of a short call that has not waited is mostly taken from the shortest one of its place.
  *
  * Threading: each thread writes to a block of its own, without locks. start and stop: one thread,
  * while no other is in MPI. Of nested calls (a callback that calls MPI) the outer one is recorded.

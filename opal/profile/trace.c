@@ -78,8 +78,10 @@ bool opal_trace_advance(opal_trace_t *trace)
     off_t offset = (off_t)((2 + trace->head->pieces) * OPAL_TRACE_PIECE);
     if (trace->next < trace->end)
         *trace->next = OPAL_TRACE_END;
-    if (pwrite(trace->fd, window, OPAL_TRACE_PIECE, offset) != (ssize_t)OPAL_TRACE_PIECE) {
-        opal_log_warning("the trace of this rank ends here: %s", strerror(errno));
+    ssize_t written = pwrite(trace->fd, window, OPAL_TRACE_PIECE, offset);
+    if (written != (ssize_t)OPAL_TRACE_PIECE) {
+        opal_log_warning("the trace of this rank ends here: %s",
+                         strerror(written < 0 ? errno : ENOSPC));
         cut(trace);
         return false;
     }

@@ -5,17 +5,16 @@
  *
  * The file has words of 8 bytes, in pieces of OPAL_TRACE_PIECE bytes:
  *
- *   0    OPAL_TRACE_MAGIC | ticks when the trace was cut since the file had its largest size, or 0
- * | pieces that have been written behind the window 1    the window: the last records. It is
- * mapped, and has its pages once; when it is full, it is written to the end of the file. To map a
- * window that moves took four times as long 2... the records before, in their order
+ *   piece 0     opal_trace_head_t
+ *   piece 1     the window, which is mapped: the last records
+ *   piece 2...  the records before them, in their order
  *
- * So what was recorded is there whatever ends the process. A record is not divided between pieces;
- * it begins with a word whose low 4 bits are its kind:
+ * A window that is full is written to the end of the file, and begins anew, so that its pages stay
+ * the same. What was recorded is there whatever ends the process. A record is not divided between
+ * pieces; it begins with a word whose low 4 bits are its kind:
  *
  *   call, wait         ticks << 4 | kind     duration << 16 | site             ticks; saturated
  *   message            bytes << 4 | kind     peer << 32 | tag     order << 32 | context
- *   padding            kind
  *
  * The order is that of the messages of all threads of the process, if there are several; else 0.
  * A wait and a message belong to the call whose record follows them. A piece ends with a word 0,
@@ -45,9 +44,10 @@ enum {
 
 #define OPAL_TRACE_PIECE ((size_t)1 << 16)
 
-/* The first piece. */
 typedef struct opal_trace_head {
-    uint64_t magic, cut, pieces;
+    uint64_t magic;  /* OPAL_TRACE_MAGIC */
+    uint64_t cut;    /* ticks, since when nothing is recorded as there was no room; 0: never */
+    uint64_t pieces; /* behind the window */
 } opal_trace_head_t;
 
 typedef struct opal_trace {
