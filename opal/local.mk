@@ -145,8 +145,10 @@ libopal_core_la_SOURCES += \
 	%D%/progress/cpu_migration.c %D%/progress/cpu_migration.h \
 	%D%/process/port.c %D%/process/port.h \
 	%D%/process/port_dial.c \
+	%D%/process/port_fetch.c %D%/process/port_fetch.h \
 	%D%/process/port_link.c %D%/process/port_link.h \
 	%D%/process/port_name.c %D%/process/port_name.h \
+	%D%/process/port_socket.c %D%/process/port_socket.h \
 	%D%/process/port_stream.c %D%/process/port_stream.h \
 	%D%/process/process.c %D%/process/process.h \
 	%D%/process/process_record.c %D%/process/process_record.h \

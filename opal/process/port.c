@@ -17,7 +17,6 @@
 #include "opal/util/shortage.h"
 
 enum {
-    BACKLOG = 1024,
     CALLERS = 64,
     CALLS = 16,   /* taken at a time */
     REPORTS = 16, /* of refused callers, of a port */
@@ -217,45 +216,13 @@ void opal_meeting_give_up(opal_meeting_t *meeting, const char *trouble)
 
 /* -- ports ----------------------------------------------------------------------------------- */
 
-/* One socket for both families, where the system has IPv6. */
-static int listen_on(int family)
-{
-    struct sockaddr_storage address;
-    opal_port_address_t any = IN6ADDR_ANY_INIT;
-    int zero = 0;
-    if (family == AF_INET)
-        any = (opal_port_address_t){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    if (family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-    socklen_t length = opal_port_address_to_system(&any, 0, &address);
-    if (bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 static opal_status_t start_listening(opal_port_t *port)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } address = {.v6 = {0}};
-    socklen_t length = sizeof address;
-    int fd = listen_on(AF_INET6);
-    if (fd < 0)
-        fd = listen_on(AF_INET);
-    if (fd < 0 || getsockname(fd, &address.any, &length) != 0) {
+    int fd = opal_port_listen(&port->name.number);
+    if (fd < 0) {
         opal_log_error("no TCP port can be opened: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
         return OPAL_ERR_SYSTEM;
     }
-    port->name.number =
-        ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     port->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = call_ready};
     opal_status_t status = opal_descriptor_add(&port->descriptor);
     if (status != OPAL_SUCCESS)

@@ -18,8 +18,6 @@
 #include "opal/include/compiler.h"
 #include "opal/process/port_stream.h"
 
-enum { ATTEMPTS = OPAL_PORT_ADDRESSES + 2 };
-
 static const uint64_t stagger_nsec = 250000000;  /* between the beginnings of two attempts */
 static const uint64_t pause_nsec = 100000000;    /* before an attempt is made again */
 static const uint64_t silence_nsec = 2000000000; /* with an acceptor that is connected and silent */
@@ -37,7 +35,7 @@ typedef struct opal_port_dial {
     opal_meeting_t *meeting;
     opal_port_name_t name;
     uint64_t deadline_nsec; /* UINT64_MAX: none */
-    attempt_t attempts[ATTEMPTS];
+    attempt_t attempts[OPAL_PORT_WAYS];
     size_t count;
 } dial_t;
 
@@ -45,20 +43,11 @@ static void look(dial_t *dial);
 
 static void choose_addresses(dial_t *dial)
 {
-    static const unsigned char unknown[OPAL_PORT_HOST_BYTES];
-    opal_port_name_t here;
-    const opal_port_name_t *there = &dial->name;
-    opal_port_name_set_here(&here);
-    bool is_same_host = memcmp(here.host, there->host, sizeof here.host) == 0 &&
-                        memcmp(here.host, unknown, sizeof unknown) != 0;
-    if (is_same_host) {
-        dial->attempts[dial->count++].address = opal_port_loopback(4);
-        dial->attempts[dial->count++].address = opal_port_loopback(6);
-    }
-    for (size_t i = 0; i < there->count; i++)
-        dial->attempts[dial->count++].address = there->addresses[i];
+    opal_port_address_t addresses[OPAL_PORT_WAYS];
+    dial->count = opal_port_reach(&dial->name, addresses);
     for (size_t i = 0; i < dial->count; i++)
-        dial->attempts[i].begin_nsec = opal_timer_now() + i * stagger_nsec;
+        dial->attempts[i] =
+            (attempt_t){.address = addresses[i], .begin_nsec = opal_timer_now() + i * stagger_nsec};
 }
 
 /* -- attempts -------------------------------------------------------------------------------- */
@@ -104,20 +93,17 @@ static void attempt_changed(opal_port_stream_t *stream)
 
 static void begin_attempt(dial_t *dial, attempt_t *attempt)
 {
-    struct sockaddr_storage address;
-    socklen_t length = opal_port_address_to_system(&attempt->address, dial->name.number, &address);
-    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || (connect(fd, (struct sockaddr *)&address, length) != 0 && errno != EINPROGRESS)) {
+    struct sockaddr_storage peer;
+    int fd = opal_port_call(&attempt->address, dial->name.number, &peer);
+    if (fd < 0) {
         attempt->error = errno;
         attempt->is_over = true;
-        if (fd >= 0)
-            close(fd);
         return;
     }
     attempt->stream =
         opal_port_stream_create(fd, OPAL_LINK_CONNECTOR, dial->name.key, attempt_changed, dial);
     if (attempt->stream != NULL) {
-        attempt->stream->peer = address;
+        attempt->stream->peer = peer;
     } else {
         attempt->error = ENOMEM;
         attempt->is_over = true;

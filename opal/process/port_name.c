@@ -56,7 +56,7 @@ socklen_t opal_port_address_to_system(const opal_port_address_t *address, uint16
     return sizeof six;
 }
 
-opal_port_address_t opal_port_loopback(unsigned family)
+static opal_port_address_t loopback(unsigned family)
 {
     static const unsigned char four[4] = {127, 0, 0, 1};
     return family == 4 ? map_four(four) : in6addr_loopback;
@@ -221,4 +221,20 @@ bool opal_port_name_parse(opal_port_name_t *name, const char *text)
             return false;
     }
     return true;
+}
+
+size_t opal_port_reach(const opal_port_name_t *there, opal_port_address_t addresses[OPAL_PORT_WAYS])
+{
+    static const unsigned char unknown[OPAL_PORT_HOST_BYTES];
+    opal_port_name_t here;
+    size_t count = 0;
+    opal_port_name_set_here(&here);
+    if (memcmp(here.host, there->host, sizeof here.host) == 0 &&
+        memcmp(here.host, unknown, sizeof unknown) != 0) {
+        addresses[count++] = loopback(4);
+        addresses[count++] = loopback(6);
+    }
+    for (size_t i = 0; i < there->count; i++)
+        addresses[count++] = there->addresses[i];
+    return count;
 }

@@ -22,8 +22,9 @@
 enum {
     OPAL_PORT_NAME_BYTES = 1024, /* MPI_MAX_PORT_NAME */
     OPAL_PORT_HOST_BYTES = 8,
-    OPAL_PORT_ADDRESSES = 12, /* more are left out */
-    OPAL_PORT_END_BYTES = 64, /* "10.0.0.2:4000", "[fd00::1]:4000" */
+    OPAL_PORT_ADDRESSES = 12,                 /* more are left out */
+    OPAL_PORT_WAYS = OPAL_PORT_ADDRESSES + 2, /* and loopback */
+    OPAL_PORT_END_BYTES = 64,                 /* "10.0.0.2:4000", "[fd00::1]:4000" */
 };
 
 /* All families in one: family 4 is mapped into 6. */
@@ -45,8 +46,9 @@ bool opal_port_name_parse(opal_port_name_t *name, const char *text);
 /* Sets host and addresses: what this process has, without loopback and link-local ones. */
 void opal_port_name_set_here(opal_port_name_t *name);
 
-/* Where a process of this host connects to. */
-opal_port_address_t opal_port_loopback(unsigned family);
+/* The addresses by which this process reaches the port, best first; returns how many. */
+size_t opal_port_reach(const opal_port_name_t *there,
+                       opal_port_address_t addresses[OPAL_PORT_WAYS]);
 
 /* For the system's calls. Returns the length. */
 socklen_t opal_port_address_to_system(const opal_port_address_t *address, uint16_t number,

@@ -14,75 +14,9 @@
 
 /* -- streams --------------------------------------------------------------------------------- */
 
-static bool can_retry(void)
-{
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
-
-/* errno says why, if there was an error. */
-static void lose(opal_port_stream_t *stream, bool is_error)
-{
-    if (stream->link.state == OPAL_LINK_FAILED)
-        return;
-    stream->error = is_error ? errno : 0;
-    opal_link_close(&stream->link);
-}
-
-static void push_out(opal_port_stream_t *stream)
-{
-    const unsigned char *bytes;
-    size_t length;
-    while ((length = opal_link_output(&stream->link, &bytes)) > 0) {
-        ssize_t sent = send(stream->descriptor.fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && !can_retry())
-            lose(stream, true);
-        if (sent <= 0)
-            return;
-        opal_link_sent(&stream->link, (size_t)sent);
-    }
-}
-
-/* A proven caller has nothing to say before it is admitted: only its end is looked for. */
-static void look_for_end(opal_port_stream_t *stream)
-{
-    unsigned char byte;
-    ssize_t got = recv(stream->descriptor.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got >= 0 || !can_retry())
-        lose(stream, got < 0);
-}
-
-static void pull_in(opal_port_stream_t *stream)
-{
-    unsigned char bytes[OPAL_LINK_ROOM_BYTES];
-    size_t wants;
-    while ((wants = opal_link_wants(&stream->link)) > 0) {
-        ssize_t got = recv(stream->descriptor.fd, bytes,
-                           wants < sizeof bytes ? wants : sizeof bytes, MSG_DONTWAIT);
-        if (got < 0 && can_retry())
-            return;
-        if (got <= 0) {
-            lose(stream, got < 0);
-            return;
-        }
-        opal_link_feed(&stream->link, bytes, (size_t)got);
-    }
-    if (stream->link.state == OPAL_LINK_PROVEN)
-        look_for_end(stream);
-}
-
 void opal_port_stream_push(opal_port_stream_t *stream)
 {
-    const unsigned char *bytes;
-    opal_link_t *link = &stream->link;
-    push_out(stream);
-    pull_in(stream);
-    if (link->state != OPAL_LINK_FAILED)
-        push_out(stream); /* the answer */
-    unsigned wants = 0;
-    if (opal_link_wants(link) > 0 || link->state == OPAL_LINK_PROVEN)
-        wants |= OPAL_READABLE;
-    if (link->state != OPAL_LINK_FAILED && opal_link_output(link, &bytes) > 0)
-        wants |= OPAL_WRITABLE;
+    unsigned wants = opal_link_move(&stream->link, stream->descriptor.fd, &stream->error);
     if (wants != stream->descriptor.wants)
         opal_descriptor_want(&stream->descriptor, wants);
 }

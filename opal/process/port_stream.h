@@ -7,7 +7,7 @@
 #define OPAL_PROCESS_PORT_STREAM_H
 
 #include "opal/process/port.h"
-#include "opal/process/port_link.h"
+#include "opal/process/port_socket.h"
 
 typedef struct opal_port_stream {
     opal_descriptor_t descriptor;

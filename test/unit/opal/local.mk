@@ -116,6 +116,7 @@ unit_tests += \
 	%D%/node/node \
 	%D%/progress/cpu_migration \
 	%D%/process/port \
+	%D%/process/port_fetch \
 	%D%/process/process \
 	%D%/process/process_record \
 	%D%/node/region_file \

@@ -312,7 +312,9 @@ START_TEST(names_come_back)
     opal_port_name_t made = {.number = 65535, .count = OPAL_PORT_ADDRESSES}, read_name;
     memset(made.key, 0xab, sizeof made.key);
     for (size_t i = 0; i < made.count; i++) {
-        made.addresses[i] = opal_port_loopback(i % 2 == 0 ? 4 : 6);
+        made.addresses[i] = i % 2 == 0
+                                ? (opal_port_address_t){.s6_addr = {[10] = 0xff, [11] = 0xff}}
+                                : in6addr_loopback;
         made.addresses[i].s6_addr[15] = (unsigned char)(i + 1);
     }
     opal_port_name_print(&made, text);

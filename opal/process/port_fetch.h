@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One message from a port to each caller that proves that it knows the port's key. For threads that
+ * the library has beside those of the program: they may block, and need no progress and no lock.
+ * (port.h is for a program that waits in MPI.)
+ *
+ * Each function ends, too, when the descriptor `stop` becomes readable.
+ */
+#ifndef OPAL_PROCESS_PORT_FETCH_H
+#define OPAL_PROCESS_PORT_FETCH_H
+
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
+#include "opal/process/port_name.h"
+
+/* The message for a caller, malloc'ed; NULL: none now, the caller is sent away. */
+typedef void *opal_port_answer_fn_t(size_t *bytes, void *context);
+
+/* Opens a port that is served by opal_port_serve. Returns the descriptor, which the caller closes;
+ * -1: errno says why. */
+OPAL_EXPORT int opal_port_offer(opal_port_name_t *name);
+
+/* Answers one caller after the other, until `stop`. A caller has some seconds. */
+OPAL_EXPORT void opal_port_serve(int fd, const opal_port_name_t *name, int stop,
+                                 opal_port_answer_fn_t *answer, void *context);
+
+/*
+ * Gets the port's message, malloc'ed, by the first address that leads there. `timeout_nsec`: for
+ * each of them.
+ *   OPAL_ERR_NOT_FOUND      nobody listens there any more
+ *   OPAL_ERR_NOT_AVAILABLE  `stop`
+ *   OPAL_ERR_DISCONNECTED   sent away, or not reached
+ */
+OPAL_EXPORT opal_status_t opal_port_fetch(const opal_port_name_t *name, int stop,
+                                          uint64_t timeout_nsec, void **message, size_t *bytes);
+
+#endif
