@@ -154,11 +154,31 @@ double opal_story_quiet_seconds(const opal_story_t *story)
     return latest == 0 || latest > story->now_nsec ? 0 : (double)(story->now_nsec - latest) / 1e9;
 }
 
+/* Whether a process that the story does not have could end the operation. */
+static bool is_for_unseen(const opal_story_rank_t *rank, const opal_story_operation_t *operation)
+{
+    const opal_story_comm_t *comm = opal_story_comm(rank, operation->comm);
+    bool is_for_all = operation->kind == OPAL_STORY_COLLECTIVE || operation->who == OPAL_STORY_ANY;
+    bool is_unseen = operation->is_unseen && opal_story_is_awaited(operation);
+    for (size_t i = 0; is_for_all && comm != NULL && i < comm->member_count; i++)
+        is_unseen = is_unseen || comm->members[i] == OPAL_STORY_UNKNOWN;
+    return is_unseen;
+}
+
+static bool may_end_from_outside(const opal_story_rank_t *rank, const opal_story_wait_t *wait)
+{
+    bool may = is_from_outside(wait);
+    for (size_t i = 0; i < wait->count; i++)
+        may = may || is_for_unseen(rank, &wait->operations[i]);
+    return may;
+}
+
 bool opal_story_is_hung(const opal_story_t *story, double seconds)
 {
     for (size_t i = 0; i < story->count; i++) {
-        for (size_t k = 0; k < story->ranks[i].wait_count; k++) {
-            if (is_from_outside(&story->ranks[i].waits[k]))
+        const opal_story_rank_t *rank = &story->ranks[i];
+        for (size_t k = 0; k < rank->wait_count; k++) {
+            if (may_end_from_outside(rank, &rank->waits[k]))
                 return false;
         }
     }

@@ -193,8 +193,10 @@ static void read_operation(const opal_story_t *story, const opal_story_rank_t *r
         .bytes = number_of(line, "bytes", UINT64_MAX),
     };
     operation->who = operation->peer == OPAL_STORY_ANY ? OPAL_STORY_ANY : OPAL_STORY_UNKNOWN;
-    if (process != NULL)
+    if (process != NULL) {
         operation->who = find_by_name(story, rank, process);
+        operation->is_unseen = operation->who == OPAL_STORY_UNKNOWN;
+    }
     copy_value(line, "state", true, operation->state, sizeof operation->state);
     free(process);
 }

@@ -41,6 +41,7 @@ typedef struct opal_story_operation {
     unsigned comm;
     int peer, tag;   /* as in calls */
     int who;         /* the index of the peer in the story */
+    bool is_unseen;  /* the peer is a process that the story does not have */
     uint64_t number; /* of a collective, in its communicator */
     uint64_t bytes;  /* UINT64_MAX: not known */
     char state[80];  /* what it waits for, if that is not plain */

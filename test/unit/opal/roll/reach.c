@@ -126,6 +126,29 @@ START_TEST(what_does_not_hang)
 }
 END_TEST
 
+/* The story has not all jobs: a rank that it does not have may send, or come. */
+START_TEST(ranks_that_nobody_sees)
+{
+    static const char *const texts[] = {
+        "wait call=MPI_Recv\nreceive comm=5 peer=0 process=0@0123456789abcdef tag=7",
+        "wait call=MPI_Recv\nreceive comm=5 peer=any tag=7\n"
+        "comm id=5 rank=0 members=0 remote=0@0123456789abcdef",
+        "wait call=MPI_Barrier\ncollective comm=5 number=1\n"
+        "comm id=5 rank=0 calls=1 members=0 remote=0@0123456789abcdef",
+    };
+    for (size_t i = 0; i < OPAL_COUNT_OF(texts); i++) {
+        job_add(0, texts[i]);
+        job_add(1, FROM(0));
+        ck_assert(!hangs(0.1));
+    }
+    job_add(0, "wait call=MPI_Recv\nreceive comm=0 peer=1 process=1 tag=7\n"
+               "message comm=5 peer=0 process=0@0123456789abcdef tag=3 bytes=4\n"
+               "comm id=5 rank=0 members=0 remote=0@0123456789abcdef");
+    job_add(1, FROM(0));
+    ck_assert(hangs(0.1));
+}
+END_TEST
+
 START_TEST(loops_that_still_go_round)
 {
     job_add(0, FROM(1));
@@ -147,6 +170,7 @@ static const unit_test_t tests[] = {
     {&a_call_that_says_nothing_may_end, 0, 0, 0},
     {&what_hangs, 0, 0, 0},
     {&what_does_not_hang, 0, 0, 0},
+    {&ranks_that_nobody_sees, 0, 0, 0},
     {&loops_that_still_go_round, 0, 0, 0},
 };
 
