@@ -112,6 +112,7 @@ libopal_core_la_SOURCES += \
 	%D%/process/key.c %D%/process/key.h \
 	%D%/roll/cause.c \
 	%D%/roll/census.c %D%/roll/census.h \
+	%D%/roll/pack.c \
 	%D%/roll/reach.c \
 	%D%/roll/report.c %D%/roll/report.h \
 	%D%/roll/roll.c %D%/roll/roll.h \

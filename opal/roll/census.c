@@ -17,6 +17,7 @@
 
 #include "opal/include/clock.h"
 #include "opal/node/node.h"
+#include "opal/process/job.h"
 #include "opal/util/text.h"
 
 enum { PATH_BYTES = 64, MOST_ANCESTORS = 64, COPIES = 8 };
@@ -203,17 +204,18 @@ static opal_census_process_t *add(opal_census_t *census, int pid, unsigned rank,
     return process;
 }
 
-static void read_slot(const opal_node_segment_t *segment, unsigned i, opal_census_t *census)
+/* Of a segment of `bytes`. */
+static void read_slot(const opal_node_slot_t *slot, const char *job_id, const void *base,
+                      size_t bytes, opal_census_t *census)
 {
-    const opal_node_slot_t *slot = opal_segment_slot(segment, i);
     int pid = atomic_load(&slot->pid);
     if (pid <= 0) /* not yet, or not any more */
         return;
-    opal_census_process_t *process = add(census, pid, slot->rank, opal_segment_job_id(segment));
+    opal_census_process_t *process = add(census, pid, slot->rank, job_id);
     uint64_t offset = atomic_load(&slot->roll);
-    if (offset == 0 || offset > segment->bytes - sizeof(opal_roll_t))
+    if (offset == 0 || offset > bytes - sizeof(opal_roll_t))
         return;
-    const opal_roll_t *roll = (const void *)((const char *)segment->base + offset);
+    const opal_roll_t *roll = (const void *)((const char *)base + offset);
     if (roll->magic == OPAL_ROLL_MAGIC)
         read_roll(roll, process);
 }
@@ -224,9 +226,9 @@ static void read_segment(int fd, int ancestor, opal_census_t *census)
     if (!opal_node_view_segment(fd, &segment))
         return;
     for (unsigned i = 0; i < opal_segment_ranks(&segment); i++) {
-        int pid = atomic_load(&opal_segment_slot(&segment, i)->pid);
-        if (ancestor == 0 || opal_census_descends_from(pid, ancestor))
-            read_slot(&segment, i, census);
+        const opal_node_slot_t *slot = opal_segment_slot(&segment, i);
+        if (ancestor == 0 || opal_census_descends_from(atomic_load(&slot->pid), ancestor))
+            read_slot(slot, opal_segment_job_id(&segment), segment.base, segment.bytes, census);
     }
     opal_node_destroy(&segment);
 }
@@ -301,6 +303,12 @@ static int in_order(const void *left, const void *right)
     return jobs != 0 ? jobs : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+void opal_census_sort(opal_census_t *census)
+{
+    if (census->count > 0)
+        qsort(census->processes, census->count, sizeof *census->processes, in_order);
+}
+
 /* One process may be found twice: by the segment, and by a roll of its own. */
 static void unite(opal_census_t *census)
 {
@@ -315,7 +323,7 @@ static void unite(opal_census_t *census)
             if (first->wait_count < OPAL_ROLL_ENTRIES)
                 first->waits[first->wait_count++] = next->waits[k];
             else
-                free(next->waits[k].text);
+                free(next->waits[k].text); /* nobody has looked its place up */
         }
     }
     if (census->count > 0)
@@ -334,17 +342,36 @@ void opal_census_take(int ancestor, opal_census_t *census)
     }
     if (folder != NULL)
         closedir(folder);
-    if (census->count > 0)
-        qsort(census->processes, census->count, sizeof *census->processes, in_order);
+    opal_census_sort(census);
     unite(census);
+}
+
+void opal_census_take_node(opal_census_t *census)
+{
+    const opal_pmi_job_t *job = opal_job();
+    const opal_roll_t *alone = opal_roll_alone();
+    *census = (opal_census_t){0};
+    for (unsigned i = 0; i < opal_node_ranks(); i++)
+        read_slot(opal_node_slot(i), job->job_id, opal_node_base(), opal_node_bytes(), census);
+    if (alone != NULL)
+        read_roll(alone, add(census, (int)getpid(), job->rank, job->job_id));
+    opal_census_sort(census);
+    unite(census);
+}
+
+void opal_census_free_process(opal_census_process_t *process)
+{
+    for (unsigned i = 0; i < process->wait_count; i++) {
+        free(process->waits[i].text);
+        free(process->waits[i].where);
+    }
+    process->wait_count = 0;
 }
 
 void opal_census_free(opal_census_t *census)
 {
-    for (size_t i = 0; i < census->count; i++) {
-        for (unsigned k = 0; k < census->processes[i].wait_count; k++)
-            free(census->processes[i].waits[k].text);
-    }
+    for (size_t i = 0; i < census->count; i++)
+        opal_census_free_process(&census->processes[i]);
     free(census->processes);
     *census = (opal_census_t){0};
 }

@@ -100,6 +100,11 @@ void opal_roll_stop(void)
     own.fd = -1;
 }
 
+const opal_roll_t *opal_roll_alone(void)
+{
+    return own.fd >= 0 ? atomic_load(&own.roll) : NULL;
+}
+
 /* -- entries ---------------------------------------------------------------------------------- */
 
 /* 0: all are taken. */

@@ -72,6 +72,9 @@ OPAL_EXPORT void opal_roll_stop(void);
  * does nothing. */
 OPAL_EXPORT void opal_roll_write(bool is_loop, uint64_t since, const char *text, size_t length);
 
+/* The roll of a process that is in no segment; NULL: none was made. */
+const opal_roll_t *opal_roll_alone(void);
+
 /* Withdraws the entry. */
 OPAL_EXPORT void opal_roll_withdraw(bool is_loop);
 

@@ -228,17 +228,16 @@ static void read_line(const opal_story_t *story, opal_story_rank_t *rank, opal_s
     }
 }
 
-/* The texts are in `where` until they are read. */
 static void read_wait(const opal_story_t *story, opal_story_rank_t *rank, opal_story_wait_t *wait)
 {
-    char *text = wait->where, *rest = text, *line;
-    wait->where = NULL;
+    char *rest = wait->text, *line;
     memset(&wait->counts, 0xff, sizeof wait->counts); /* UINT64_MAX */
     while ((line = strsep(&rest, "\n")) != NULL)
         read_line(story, rank, wait, line);
     if (wait->call[0] == 0)
         snprintf(wait->call, sizeof wait->call, "an unknown call");
-    free(text);
+    free(wait->text);
+    wait->text = NULL;
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
@@ -280,13 +279,18 @@ void opal_story_add(opal_story_t *story, const opal_census_process_t *process)
     rank->cpu_seconds = process->cpu_seconds;
     rank->memory_bytes = process->memory_bytes;
     snprintf(rank->command, sizeof rank->command, "%s", process->command);
+    snprintf(rank->host, sizeof rank->host, "%s", process->host);
     rank->waits = opal_xcalloc(process->wait_count + 1, sizeof *rank->waits);
     rank->wait_count = process->wait_count;
-    for (unsigned i = 0; i < process->wait_count; i++)
-        rank->waits[i] = (opal_story_wait_t){.where = opal_xstrdup(process->waits[i].text),
-                                             .since_nsec = process->waits[i].since_nsec,
-                                             .written_nsec = process->waits[i].written_nsec,
-                                             .is_loop = process->waits[i].is_loop};
+    for (unsigned i = 0; i < process->wait_count; i++) {
+        const opal_census_wait_t *wait = &process->waits[i];
+        rank->waits[i] =
+            (opal_story_wait_t){.text = opal_xstrdup(wait->text),
+                                .where = wait->where != NULL ? opal_xstrdup(wait->where) : NULL,
+                                .since_nsec = wait->since_nsec,
+                                .written_nsec = wait->written_nsec,
+                                .is_loop = wait->is_loop};
+    }
 }
 
 void opal_story_add_absent(opal_story_t *story, const char *job_id, unsigned rank,
@@ -301,11 +305,12 @@ void opal_story_finish(opal_story_t *story, uint64_t now_nsec, opal_story_where_
     for (size_t i = 0; i < story->count; i++) {
         opal_story_rank_t *rank = &story->ranks[i];
         for (size_t k = 0; k < rank->wait_count; k++) {
-            read_wait(story, rank, &rank->waits[k]);
-            if (rank->waits[k].computes && rank->state == OPAL_STORY_WAITS)
+            opal_story_wait_t *wait = &rank->waits[k];
+            read_wait(story, rank, wait);
+            if (wait->computes && rank->state == OPAL_STORY_WAITS)
                 rank->state = OPAL_STORY_COMPUTES;
-            if (where != NULL && rank->waits[k].place != 0)
-                rank->waits[k].where = where(rank->pid, rank->waits[k].place);
+            if (where != NULL && wait->place != 0 && wait->where == NULL && rank->host[0] == 0)
+                wait->where = where(rank->pid, wait->place);
         }
     }
     opal_story_reach(story);
@@ -317,6 +322,7 @@ void opal_story_free(opal_story_t *story)
         opal_story_rank_t *rank = &story->ranks[i];
         for (size_t k = 0; k < rank->wait_count; k++) {
             free(rank->waits[k].where);
+            free(rank->waits[k].text);
             free(rank->waits[k].operations);
         }
         for (size_t k = 0; k < rank->comm_count; k++)

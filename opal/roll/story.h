@@ -90,6 +90,7 @@ typedef struct opal_story_wait {
     char call[48];
     uint64_t place; /* the address of the call; 0: not known */
     char *where;    /* the same for a person */
+    char *text;     /* until it is read */
     uint64_t since_nsec, written_nsec;
     bool is_loop;
     bool computes; /* a loop that computes between its calls */
@@ -101,6 +102,7 @@ typedef struct opal_story_wait {
 
 typedef struct opal_story_rank {
     char job_id[64];
+    char host[64]; /* empty: this one */
     unsigned rank;
     int pid, tracer;
     opal_story_state_t state;
@@ -132,7 +134,8 @@ OPAL_EXPORT void opal_story_add_absent(opal_story_t *story, const char *job_id, 
                                        opal_story_state_t state, int pid);
 
 /* All ranks are there: reads the texts, and finds out who waits for whom. `now`: opal_clock_nsec.
- * `where` names the address of a call in a process, in allocated text; NULL: no function. */
+ * `where` names the address of a call in a process of this host, in allocated text, unless the
+ * census has; NULL: no function. */
 typedef char *opal_story_where_fn_t(int pid, uint64_t address);
 OPAL_EXPORT void opal_story_finish(opal_story_t *story, uint64_t now_nsec,
                                    opal_story_where_fn_t *where);
@@ -151,6 +154,9 @@ OPAL_EXPORT double opal_story_quiet_seconds(const opal_story_t *story);
 OPAL_EXPORT void opal_story_tell_groups(const opal_story_t *story, opal_text_t *text);
 OPAL_EXPORT void opal_story_tell_causes(const opal_story_t *story, opal_text_t *text);
 OPAL_EXPORT void opal_story_tell_table(const opal_story_t *story, opal_text_t *text);
+
+/* Writes which ranks are on which host, if there are several. */
+OPAL_EXPORT void opal_story_tell_hosts(const opal_story_t *story, opal_text_t *text);
 
 /* -- within the folder ------------------------------------------------------------------------- */
 

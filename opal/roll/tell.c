@@ -295,6 +295,59 @@ void opal_story_tell_groups(const opal_story_t *story, opal_text_t *text)
     free(lines);
 }
 
+/* -- hosts ---------------------------------------------------------------------------------------
+ */
+
+static bool is_on_host_of(const opal_story_t *story, size_t rank, size_t other)
+{
+    return strcmp(story->ranks[rank].host, story->ranks[other].host) == 0;
+}
+
+/* Chooses the ranks on the host of that rank; false: a rank before it was on it, too. The host is
+ * mostly that of the rank right before. */
+static bool choose_host(const opal_story_t *story, size_t rank, bool *chosen)
+{
+    bool is_first = story->ranks[rank].host[0] != 0;
+    for (size_t i = rank; is_first && i-- > 0;)
+        is_first = !is_on_host_of(story, i, rank);
+    for (size_t i = 0; is_first && i < story->count; i++)
+        chosen[i] = is_on_host_of(story, i, rank);
+    return is_first;
+}
+
+static bool has_several_hosts(const opal_story_t *story)
+{
+    const char *first = "";
+    for (size_t i = 0; i < story->count; i++) {
+        const char *host = story->ranks[i].host;
+        if (host[0] != 0 && first[0] != 0 && strcmp(host, first) != 0)
+            return true;
+        first = first[0] != 0 ? first : host;
+    }
+    return false;
+}
+
+void opal_story_tell_hosts(const opal_story_t *story, opal_text_t *text)
+{
+    size_t hosts = 0;
+    if (!has_several_hosts(story))
+        return;
+    bool *chosen = opal_xcalloc(story->count, sizeof *chosen);
+    opal_text_add(text, "Hosts:\n");
+    for (size_t i = 0; i < story->count; i++) {
+        if (!choose_host(story, i, chosen))
+            continue;
+        if (++hosts > MOST_GROUPS)
+            continue;
+        opal_text_printf(text, "  %s: ", story->ranks[i].host);
+        opal_story_name_all(story, chosen, text);
+        opal_text_add(text, "\n");
+    }
+    if (hosts > MOST_GROUPS)
+        opal_text_printf(text, "  and %zu more\n", hosts - MOST_GROUPS);
+    free(chosen);
+}
+
 /* -- table ---------------------------------------------------------------------------------------
  */
 

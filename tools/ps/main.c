@@ -70,10 +70,8 @@ static void keep_jobs_of(opal_census_t *census, const opal_census_t *some)
             census->processes[left++] = process;
         }
     }
-    for (size_t i = left; i < census->count; i++) {
-        for (unsigned k = 0; k < census->processes[i].wait_count; k++)
-            free(census->processes[i].waits[k].text);
-    }
+    for (size_t i = left; i < census->count; i++)
+        opal_census_free_process(&census->processes[i]);
     census->count = left;
 }
 

@@ -94,6 +94,7 @@ unit_tests += \
 	%D%/mca/pmi/wire/wire \
 	%D%/roll/cause \
 	%D%/roll/census \
+	%D%/roll/pack \
 	%D%/roll/reach \
 	%D%/roll/roll \
 	%D%/roll/story \

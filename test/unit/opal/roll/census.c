@@ -171,7 +171,25 @@ START_TEST(other_threads)
 }
 END_TEST
 
+/* As the process itself sees it, and those of its node; it is alone. */
+START_TEST(the_own_node)
+{
+    opal_census_t census;
+    opal_roll_start(&job, false);
+    opal_roll_write(false, 7, "wait call=MPI_Recv", strlen("wait call=MPI_Recv"));
+    opal_census_take_node(&census);
+    ck_assert_uint_eq(census.count, 1);
+    ck_assert_int_eq(census.processes[0].pid, getpid());
+    ck_assert_uint_eq(census.processes[0].wait_count, 1);
+    ck_assert_str_eq(census.processes[0].waits[0].text, "wait call=MPI_Recv");
+    opal_census_free(&census);
+    opal_roll_withdraw(false);
+    opal_roll_stop();
+}
+END_TEST
+
 static const unit_test_t tests[] = {
+    {&the_own_node, 0, 0, 0},
     {&a_process_that_sleeps, 0, 0, 0},
     {&a_process_that_is_stopped, 0, 0, 0},
     {&a_loop_that_goes_round_no_more, 0, 0, 0},

@@ -159,12 +159,45 @@ START_TEST(many_ranks_in_a_collective)
 }
 END_TEST
 
+static void add_on(unsigned rank, const char *host)
+{
+    job_add(rank, "wait call=MPI_Barrier");
+    snprintf(job_story.ranks[rank].host, sizeof job_story.ranks[rank].host, "%s", host);
+}
+
+static char *hosts_of(void)
+{
+    opal_text_t text = {0};
+    job_finish();
+    opal_story_tell_hosts(&job_story, &text);
+    opal_story_free(&job_story);
+    return opal_text_take(&text);
+}
+
+START_TEST(the_hosts)
+{
+    add_on(0, "here");
+    add_on(1, "here");
+    job_says("", hosts_of());
+    add_on(0, "here");
+    add_on(1, "there");
+    add_on(2, "here");
+    add_on(3, ""); /* a rank that has left */
+    job_says("Hosts:\n  here: ranks 0, 2\n  there: rank 1\n", hosts_of());
+    for (unsigned i = 0; i < 40; i++) {
+        char *host = opal_xprintf("node%u", i / 2);
+        add_on(i, host);
+        free(host);
+    }
+    char *many = hosts_of();
+    ck_assert_ptr_nonnull(strstr(many, "  node15: ranks 30, 31\n  and 4 more\n"));
+    free(many);
+}
+END_TEST
+
 static const unit_test_t tests[] = {
-    {&calls_in_words, 0, 0, 0},
-    {&states_in_words, 0, 0, 0},
-    {&the_table, 0, 0, 0},
-    {&many_ranks, 2, 0, 0},
-    {&many_ranks_in_a_collective, 0, 0, 0},
+    {&calls_in_words, 0, 0, 0}, {&states_in_words, 0, 0, 0}, {&the_table, 0, 0, 0},
+    {&the_hosts, 0, 0, 0},      {&many_ranks, 2, 0, 0},      {&many_ranks_in_a_collective, 0, 0, 0},
 };
 
 UNIT_MAIN("tell", tests, NULL);
