@@ -116,6 +116,7 @@ libopal_core_la_SOURCES += \
 	%D%/roll/reach.c \
 	%D%/roll/report.c %D%/roll/report.h \
 	%D%/roll/roll.c %D%/roll/roll.h \
+	%D%/roll/standstill.c %D%/roll/standstill.h \
 	%D%/roll/story.c %D%/roll/story.h \
 	%D%/roll/tell.c \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \

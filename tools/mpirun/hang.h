@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs in which nothing moves: all ranks wait in MPI, for each other. The supervisor looks now and
- * then at what they have written into the roll (opal/roll/roll.h), and prints once who waits for
- * whom. A rank that computes, sleeps outside of MPI, is stopped or waits for another job is no
- * reason to print anything.
+ * Jobs that stand still (opal/roll/standstill.h): the supervisor looks now and then at what the
+ * ranks have written into the roll (opal/roll/roll.h), and prints once who waits for whom.
  */
 #ifndef MPIRUN_HANG_H
 #define MPIRUN_HANG_H

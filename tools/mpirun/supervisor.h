@@ -8,6 +8,7 @@
 
 #include <sys/resource.h>
 
+#include "opal/roll/standstill.h"
 #include "tools/mpirun/front_link.h"
 #include "tools/mpirun/input.h"
 #include "tools/mpirun/loop.h"
@@ -32,10 +33,7 @@ typedef struct client_watch {
 /* Whether a job moves (hang.c). */
 typedef struct hang {
     loop_timer_t timer;
-    double seconds, pause; /* without a move until a report; between two looks */
-    double cpu_seconds;    /* of ranks that wait asleep, at the last look */
-    uint64_t reported_at;  /* nsec; 0: nothing was reported so far */
-    uint64_t suspected_at; /* nsec; 0: at the last look, some rank could go on */
+    opal_standstill_t standstill;
 } hang_t;
 
 typedef struct supervisor {

@@ -97,6 +97,7 @@ unit_tests += \
 	%D%/roll/pack \
 	%D%/roll/reach \
 	%D%/roll/roll \
+	%D%/roll/standstill \
 	%D%/roll/story \
 	%D%/roll/tell \
 	%D%/runtime/complaint \
