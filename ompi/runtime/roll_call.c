@@ -11,6 +11,7 @@
 #include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "opal/roll/roll.h"
+#include "opal/roll/watch.h"
 #include "ompi/check/caller.h"
 #include "ompi/check/check.h"
 #include "ompi/mca/coll/coll.h"
@@ -97,10 +98,12 @@ void ompi_roll_call_start(void)
         return;
     opal_roll_start(opal_job(), ompi_lock_needed);
     opal_wait_set_observer(&observer);
+    opal_watch_start();
 }
 
 void ompi_roll_call_stop(void)
 {
+    opal_watch_stop();
     opal_wait_set_observer(NULL);
     opal_roll_stop();
 }

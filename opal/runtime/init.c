@@ -25,6 +25,7 @@
 #include "opal/runtime/copy_setting.h"
 #include "opal/process/job.h"
 #include "opal/process/key.h"
+#include "opal/roll/watch.h"
 #include "opal/runtime/launcher.h"
 #include "opal/node/node.h"
 #include "opal/process/process.h"
@@ -84,6 +85,7 @@ static void set_log_origin(void)
 
 static void close_everything(void)
 {
+    opal_watch_stop();
     opal_job_end();
     opal_process_stop();
     opal_framework_close(&mca_pmi_framework);
@@ -181,6 +183,7 @@ static opal_status_t start(opal_failure_t failure)
     const opal_pmi_ops_t *pmi = opal_pmi(&state);
     opal_job_key_publish(opal_job(), pmi, state);
     opal_build_publish(opal_job(), pmi, state, opal_build_text);
+    opal_watch_publish(opal_job(), pmi, state);
     bool left_out = false;
     if (opal_job_is_alone())
         opal_node_attach_alone(opal_job(), &left_out);

@@ -29,7 +29,8 @@ static const opal_param_row_t own_params[] = {
      .unit = "s",
      .is_internal = true, /* of mpirun's options and the pages about them */
      .prose = "When nothing has moved in a job for so long, and every rank waits in MPI, mpirun "
-              "prints who waits for whom; 0: never; -1: 60 s if its errors go to a terminal"},
+              "prints who waits for whom, or rank 0 under another launcher; 0: never; -1: 60 s if "
+              "its errors go to a terminal and, under another launcher, all ranks are on one host"},
     {.name = "launcher",
      .type = OPAL_PARAM_ENUM,
      .value = &opal_launcher_params.launcher,

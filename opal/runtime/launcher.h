@@ -12,6 +12,8 @@
 #include "opal/include/compiler.h"
 #include "opal/include/status.h"
 
+enum { OPAL_LAUNCHER_HANG_SECONDS = 60 }; /* without a move until a report on a terminal */
+
 /* What starts the ranks. */
 typedef enum opal_launcher {
     OPAL_LAUNCHER_SELF,

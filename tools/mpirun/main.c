@@ -35,8 +35,6 @@
 #include "tools/mpirun/profile.h"
 #include "tools/mpirun/spelling.h"
 
-static const double hang_seconds = 60; /* until a report on a terminal */
-
 /*
  * Ranks inherit the descriptors 0, 1, 2 and their own ones, and nothing else that mpirun was
  * started with. If one of the three is closed, /dev/null is opened there, because the next file
@@ -62,10 +60,9 @@ static bool adopt_params(job_t *job)
 {
     const opal_launcher_params_t *params = &opal_launcher_params;
     options_t *options = &job->options;
+    options->report_hang = params->report_hang;
     if (options->report_hang < 0)
-        options->report_hang = params->report_hang;
-    if (options->report_hang < 0)
-        options->report_hang = isatty(STDERR_FILENO) ? hang_seconds : 0;
+        options->report_hang = isatty(STDERR_FILENO) ? OPAL_LAUNCHER_HANG_SECONDS : 0;
     options->slurm_mpi = opal_xstrdup(params->slurm_mpi != NULL ? params->slurm_mpi : "pmix");
     if (params->rsh_agent != NULL)
         options->rsh_agent = opal_xstrdup(params->rsh_agent);
