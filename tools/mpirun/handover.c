@@ -374,6 +374,19 @@ static void translate_programs(translation_t *translation)
 /* -- all ----------------------------------------------------------------------------------------
  */
 
+/* The ranks do not know that the errors go to a terminal in the end. */
+static void hand_over_hang(translation_t *translation)
+{
+    static const char name[] = "OMPI_MCA_mpirun_report_hang";
+    double seconds = translation->job->options.report_hang;
+    if (seconds <= 0 || getenv(name) != NULL)
+        return;
+    char *value = opal_xprintf("%g", seconds);
+    setenv(name, value, 1); /* add_app_context reads it */
+    add(&translation->to->settings, "%s=%s", name, value);
+    free(value);
+}
+
 /* Adds the words that do not depend on options. */
 static void begin(translation_t *translation)
 {
@@ -381,6 +394,7 @@ static void begin(translation_t *translation)
     opal_strings_t *words = &translation->to->words;
     for (size_t i = 0; i < options->mca.count; i++)
         add(&translation->to->settings, "OMPI_MCA_%s", options->mca.items[i]);
+    hand_over_hang(translation);
     if (translation->launcher == OPAL_LAUNCHER_HYDRA)
         opal_strings_add(words, "-genvall");
     if (translation->launcher != OPAL_LAUNCHER_SRUN)

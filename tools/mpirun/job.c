@@ -19,7 +19,7 @@
 
 void job_init(job_t *job)
 {
-    *job = (job_t){.number = 1, .crash_fd = -1, .options.report_hang = -1};
+    *job = (job_t){.number = 1, .crash_fd = -1};
     if (gethostname(job->host, sizeof job->host - 1) != 0)
         snprintf(job->host, sizeof job->host, "localhost");
     /* The kernel reuses pids, and a pid alone could name a dead job whose files are still there. */

@@ -100,7 +100,7 @@ typedef struct options {
     unsigned stdin_rank;   /* with STDIN_ONE */
     double timeout;        /* seconds; 0: none */
     unsigned ask;          /* the process of a running job that is to be shown; 0: none */
-    double report_hang;    /* seconds without a move; 0: no report; below 0: not given */
+    double report_hang;    /* seconds without a move; 0: no report */
     char *output_dir;      /* NULL: output goes where mpirun's goes */
     char *profile, *trace; /* absolute paths; NULL: not given */
     opal_strings_t mca;    /* NAME=VALUE */

@@ -219,12 +219,11 @@ static bool take_timeout(cursor_t *cursor, const char *option, char **values)
 static bool take_report_hang(cursor_t *cursor, const char *option, char **values)
 {
     static const double longest = 1e8;
-    if (strcmp(values[0], "0") == 0) {
-        cursor->job->options.report_hang = 0;
-        return true;
-    }
-    return number_parse_seconds(values[0], longest, &cursor->job->options.report_hang) ||
-           option_refuse(cursor, option, values[0], "a number of seconds up to 1e8; 0: no report");
+    double seconds;
+    if (strcmp(values[0], "0") != 0 && !number_parse_seconds(values[0], longest, &seconds))
+        return option_refuse(cursor, option, values[0],
+                             "a number of seconds up to 1e8; 0: no report");
+    return option_add_mca(cursor, option, "mpirun_report_hang", values[0]);
 }
 
 static bool take_ask(cursor_t *cursor, const char *option, char **values)

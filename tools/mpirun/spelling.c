@@ -20,7 +20,6 @@
 static const char no_panes[] = "ranks on other hosts have no terminal here; attach to them there: gdb -p PID";
 static const char no_play[] = "it plays nodes on this machine; with --host localhost it can";
 
-static const char no_watch[] = "it does not look into the ranks; mica-ps does, on each node";
 
 static const spelling_row_t rows[] = {
     {"n", NULL, BUILT},
@@ -107,7 +106,7 @@ static const spelling_row_t rows[] = {
         PRTERUN(WORDS, "--output dir=%s:nojobid"),
         HYDRA(REFUSED, "it makes no directories; mpiexec.hydra -outfile-pattern writes files")}},
     {"ask", NULL, DONE},
-    {"report-hang", NULL, {SRUN(REFUSED, no_watch), PRTERUN(REFUSED, no_watch), HYDRA(REFUSED, no_watch)}},
+    {"report-hang", NULL, DONE}, /* a parameter, which rank 0 reads, too */
     {"timeout", NULL, {SRUN(REFUSED, "it counts minutes; SLURM_TIMELIMIT=MINUTES in the environment sets a limit"),
         PRTERUN(WORDS, "--timeout %u"), HYDRA(VARIABLE, "MPIEXEC_TIMEOUT=%u")}},
 
