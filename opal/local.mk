@@ -119,7 +119,7 @@ libopal_core_la_SOURCES += \
 	%D%/roll/standstill.c %D%/roll/standstill.h \
 	%D%/roll/story.c %D%/roll/story.h \
 	%D%/roll/tell.c \
-	%D%/roll/watch.c %D%/roll/watch.h \
+	%D%/runtime/watch.c %D%/runtime/watch.h \
 	%D%/runtime/complaint.c %D%/runtime/complaint.h \
 	%D%/runtime/build.c %D%/runtime/build.h \
 	%D%/process/modex.c %D%/process/modex.h \

@@ -11,7 +11,7 @@
 #include "opal/process/job.h"
 #include "opal/progress/wait.h"
 #include "opal/roll/roll.h"
-#include "opal/roll/watch.h"
+#include "opal/runtime/watch.h"
 #include "ompi/check/caller.h"
 #include "ompi/check/check.h"
 #include "ompi/mca/coll/coll.h"
@@ -88,6 +88,7 @@ static void lasts(uint64_t since, bool is_loop)
     ompi_describe_comms(&description);
     opal_roll_end(text);
     opal_roll_write(is_loop, since, text->bytes, text->length);
+    opal_watch_note_wait();
 }
 
 static const opal_wait_observer_t observer = {.lasts = lasts, .is_over = opal_roll_withdraw};

@@ -83,7 +83,7 @@ static bool is_sent(const opal_link_t *link)
 }
 
 /* The caller closes when it has the message: an end from here could overtake it. */
-static bool is_gone(const opal_link_t *link OPAL_UNUSED)
+static bool is_for_peer_to_end(const opal_link_t *link OPAL_UNUSED)
 {
     return false;
 }
@@ -100,7 +100,7 @@ static void answer_caller(talk_t *talk, opal_port_answer_fn_t *answer, void *con
     opal_link_send(&talk->link, message, bytes);
     talk->deadline_nsec = opal_clock_nsec() + caller_nsec;
     if (advance(talk, is_sent) == OPAL_SUCCESS)
-        advance(talk, is_gone);
+        advance(talk, is_for_peer_to_end);
     free(message);
 }
 

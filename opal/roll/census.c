@@ -17,7 +17,6 @@
 
 #include "opal/include/clock.h"
 #include "opal/node/node.h"
-#include "opal/process/job.h"
 #include "opal/util/text.h"
 
 enum { PATH_BYTES = 64, MOST_ANCESTORS = 64, COPIES = 8 };
@@ -346,9 +345,8 @@ void opal_census_take(int ancestor, opal_census_t *census)
     unite(census);
 }
 
-void opal_census_take_node(opal_census_t *census)
+void opal_census_take_node(const opal_pmi_job_t *job, opal_census_t *census)
 {
-    const opal_pmi_job_t *job = opal_job();
     const opal_roll_t *alone = opal_roll_alone();
     *census = (opal_census_t){0};
     for (unsigned i = 0; i < opal_node_ranks(); i++)

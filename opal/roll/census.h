@@ -51,7 +51,7 @@ OPAL_EXPORT void opal_census_take(int ancestor, opal_census_t *census);
 
 /* Of the ranks of this process's job on this node that are in MPI. Between the start and the stop
  * of the roll. */
-OPAL_EXPORT void opal_census_take_node(opal_census_t *census);
+OPAL_EXPORT void opal_census_take_node(const opal_pmi_job_t *job, opal_census_t *census);
 
 OPAL_EXPORT void opal_census_free(opal_census_t *census);
 OPAL_EXPORT void opal_census_free_process(opal_census_process_t *process);

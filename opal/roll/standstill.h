@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whether a job stands still: all ranks wait in MPI, for each other, and nothing has moved for a
- * time. Who watches a job looks at it now and then; each standstill is reported once.
+ * time. A watcher looks at the job now and then; each standstill is reported once.
  *
  * A rank that computes, sleeps outside of MPI, is stopped or waits for another job is no
  * standstill. What ends a wait may be there, and the rank about to wake; and a loop may have ended,

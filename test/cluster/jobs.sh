@@ -20,6 +20,7 @@ jobs_build() {
             "$MICA_SOURCE/test/mpi/$name.c"
     done
     check "who.c" "$MICA_PREFIX/bin/mpicc" -std=gnu11 -O1 -g -o who "$MICA_SOURCE/test/cluster/who.c"
+    check "hang.c" "$MICA_PREFIX/bin/mpicc" -std=gnu11 -O1 -g -pthread -o hang "$MICA_SOURCE/test/cluster/hang.c"
 }
 
 jobs_check() { # TEXT START: of four ranks, and others
@@ -35,6 +36,8 @@ jobs_check() { # TEXT START: of four ranks, and others
     check "$text: random collectives" "$start" 5 ./coll_random "$jobs_seed" "$seconds"
     check "$text: start and end" "$start" 4 ./init_states
     check "$text: looking again and again" "$start" 2 ./polling
+    OMPI_MCA_mpirun_report_hang=0.3 run "$start" 3 ./hang
+    like "$text: a hang is reported" 'a cycle: rank 0 \(MPI_Recv\), which waits for rank 1'
     jobs_seed=$((jobs_seed + 1))
 }
 

@@ -177,7 +177,7 @@ START_TEST(the_own_node)
     opal_census_t census;
     opal_roll_start(&job, false);
     opal_roll_write(false, 7, "wait call=MPI_Recv", strlen("wait call=MPI_Recv"));
-    opal_census_take_node(&census);
+    opal_census_take_node(&job, &census);
     ck_assert_uint_eq(census.count, 1);
     ck_assert_int_eq(census.processes[0].pid, getpid());
     ck_assert_uint_eq(census.processes[0].wait_count, 1);

@@ -163,6 +163,29 @@ START_TEST(handover_tells_prterun_of_parameters)
 }
 END_TEST
 
+/* The ranks cannot know of mpirun's terminal. */
+START_TEST(handover_tells_when_a_hang_is_reported)
+{
+    static const struct {
+        opal_launcher_t launcher;
+        const char *text;
+    } cases[] = {
+        {H, "OMPI_MCA_mpirun_report_hang=60 L -genvall -n 1 a"},
+        {P, "OMPI_MCA_mpirun_report_hang=60 L -n 1 -x OMPI_MCA_mpirun_report_hang=60 a"},
+        {S, "OMPI_MCA_mpirun_report_hang=60 " L_SRUN "--input=0 --ntasks=1 a"},
+    };
+    handover_t handover;
+    parse("-n 1 a");
+    job.options.report_hang = 60;
+    ck_assert(handover_translate(&job, cases[_i].launcher, "L", &handover));
+    char *text = handover_text(&handover);
+    ck_assert_str_eq(text, cases[_i].text);
+    free(text);
+    handover_free(&handover);
+    job_free(&job);
+}
+END_TEST
+
 START_TEST(handover_names_the_agent)
 {
     static const struct {
@@ -228,6 +251,7 @@ static const unit_test_t tests[] = {
     {.test = &handover_refuses_by_name, .repeats = 19},
     {.test = &handover_names_every_refused_option},
     {.test = &handover_tells_prterun_of_parameters},
+    {.test = &handover_tells_when_a_hang_is_reported, .repeats = 3},
     {.test = &handover_names_the_agent, .repeats = 3},
     {.test = &handover_leaves_what_is_set_for_srun, .repeats = 2},
 };

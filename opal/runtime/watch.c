@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See watch.h. */
-#include "opal/roll/watch.h"
+#include "opal/runtime/watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -63,7 +63,7 @@ static void *look_here(size_t *bytes, void *unused OPAL_UNUSED)
 {
     opal_census_t census;
     opal_story_t story;
-    opal_census_take_node(&census);
+    opal_census_take_node(opal_job(), &census);
     opal_report_begin(&story, &census);
     opal_story_finish(&story, opal_clock_nsec(), NULL);
     double quiet = opal_story_quiet_seconds(&story);
@@ -260,18 +260,28 @@ static bool start_thread(void *(*run)(void *))
     return is_on;
 }
 
-void opal_watch_start(void)
+static void begin(void *(*run)(void *))
 {
-    bool is_first = opal_job()->rank == 0;
-    if (self.seconds <= 0 || (!is_first && self.port < 0))
-        return;
     self.stop = eventfd(0, EFD_CLOEXEC);
-    if (self.stop >= 0 && start_thread(is_first ? look_on : serve))
+    if (self.stop >= 0 && start_thread(run))
         return;
     opal_log_warning("no thread can be started that reports hangs");
     if (self.stop >= 0)
         close(self.stop);
     self.stop = -1;
+    self.seconds = 0;
+}
+
+void opal_watch_start(void)
+{
+    if (self.port >= 0)
+        begin(serve);
+}
+
+void opal_watch_note_wait(void)
+{
+    if (self.seconds > 0 && self.stop < 0 && opal_job()->rank == 0)
+        begin(look_on);
 }
 
 static void close_port(void)
