@@ -154,7 +154,7 @@ static bool ask(const host_t *host, opal_census_t *census)
 /* All processes, if no host moves. */
 static bool gather(opal_census_t *census)
 {
-    size_t bytes;
+    size_t bytes = 0;
     void *here = look_here(&bytes, NULL);
     if (!add_packed(census, here, bytes) || !find_hosts())
         return false;
