@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "opal/include/clock.h"
 #include "opal/process/port_socket.h"
 #include "opal/progress/descriptor.h"
 
-/* A stranger may call, and say nothing: callers behind it wait so long for their turn. */
-static const uint64_t caller_nsec = 2 * OPAL_NSEC_PER_SEC;
+/* A peer may say nothing: a stranger who calls, for whom the callers behind it wait, or an address
+ * that leads nowhere. */
+static const uint64_t greeting_nsec = 2 * OPAL_NSEC_PER_SEC;
+static const uint64_t message_nsec = 10 * OPAL_NSEC_PER_SEC;
 
 /* A link over a socket, until `deadline_nsec`. */
 typedef struct talk {
@@ -98,7 +101,7 @@ static void answer_caller(talk_t *talk, opal_port_answer_fn_t *answer, void *con
         return;
     opal_link_admit(&talk->link);
     opal_link_send(&talk->link, message, bytes);
-    talk->deadline_nsec = opal_clock_nsec() + caller_nsec;
+    talk->deadline_nsec = opal_clock_nsec() + message_nsec;
     if (advance(talk, is_sent) == OPAL_SUCCESS)
         advance(talk, is_for_peer_to_end);
     free(message);
@@ -108,7 +111,7 @@ void opal_port_serve(int fd, const opal_port_name_t *name, int stop, opal_port_a
                      void *context)
 {
     while (sleep_on(fd, OPAL_READABLE, stop, UINT64_MAX) == OPAL_SUCCESS) {
-        talk_t talk = {.stop = stop, .deadline_nsec = opal_clock_nsec() + caller_nsec};
+        talk_t talk = {.stop = stop, .deadline_nsec = opal_clock_nsec() + greeting_nsec};
         int caller = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (caller < 0)
             continue;
@@ -121,36 +124,63 @@ void opal_port_serve(int fd, const opal_port_name_t *name, int stop, opal_port_a
 
 /* -- callers --------------------------------------------------------------------------------- */
 
+static bool has_greeted(const opal_link_t *link)
+{
+    return link->state != OPAL_LINK_GREETING;
+}
+
 static bool has_message(const opal_link_t *link)
 {
     return link->has_message;
 }
 
-static opal_status_t fetch_by(const opal_port_address_t *address, const opal_port_name_t *name,
-                              talk_t *talk, void **message, size_t *bytes)
+static opal_status_t fetch_over(talk_t *talk, void **message, size_t *bytes)
 {
-    struct sockaddr_storage peer;
-    int fd = opal_port_call(address, name->number, &peer);
-    if (fd < 0)
-        return errno == ECONNREFUSED ? OPAL_ERR_NOT_FOUND : OPAL_ERR_DISCONNECTED;
-    opal_status_t status = begin(talk, fd, OPAL_LINK_CONNECTOR, name->key);
+    opal_status_t status = advance(talk, has_greeted);
+    talk->deadline_nsec = opal_clock_nsec() + message_nsec;
     if (status == OPAL_SUCCESS)
         status = advance(talk, has_message);
     if (status == OPAL_SUCCESS)
         *message = opal_link_take(&talk->link, bytes);
-    opal_link_end(&talk->link);
-    close(fd);
-    return talk->error == ECONNREFUSED ? OPAL_ERR_NOT_FOUND : status;
+    return status;
 }
 
-opal_status_t opal_port_fetch(const opal_port_name_t *name, int stop, uint64_t timeout_nsec,
-                              void **message, size_t *bytes)
+static opal_status_t fetch_by(const opal_port_address_t *address, const opal_port_name_t *name,
+                              int stop, void **message, size_t *bytes)
+{
+    struct sockaddr_storage peer;
+    talk_t talk = {.stop = stop, .deadline_nsec = opal_clock_nsec() + greeting_nsec};
+    int fd = opal_port_call(address, name->number, &peer);
+    if (fd < 0)
+        return errno == ECONNREFUSED ? OPAL_ERR_NOT_FOUND : OPAL_ERR_DISCONNECTED;
+    opal_status_t status = begin(&talk, fd, OPAL_LINK_CONNECTOR, name->key);
+    if (status == OPAL_SUCCESS)
+        status = fetch_over(&talk, message, bytes);
+    opal_link_end(&talk.link);
+    close(fd);
+    return talk.error == ECONNREFUSED ? OPAL_ERR_NOT_FOUND : status;
+}
+
+/* Loopback is always tried first, where it may lead there. */
+static void prefer(opal_port_name_t *name, const opal_port_address_t *address)
+{
+    for (size_t i = 0; i < name->count; i++) {
+        if (memcmp(&name->addresses[i], address, sizeof *address) != 0)
+            continue;
+        name->addresses[i] = name->addresses[0];
+        name->addresses[0] = *address;
+        return;
+    }
+}
+
+opal_status_t opal_port_fetch(opal_port_name_t *name, int stop, void **message, size_t *bytes)
 {
     opal_port_address_t addresses[OPAL_PORT_WAYS];
     size_t count = opal_port_reach(name, addresses), refused = 0;
     for (size_t i = 0; i < count; i++) {
-        talk_t talk = {.stop = stop, .deadline_nsec = opal_clock_nsec() + timeout_nsec};
-        opal_status_t status = fetch_by(&addresses[i], name, &talk, message, bytes);
+        opal_status_t status = fetch_by(&addresses[i], name, stop, message, bytes);
+        if (status == OPAL_SUCCESS)
+            prefer(name, &addresses[i]);
         if (status == OPAL_SUCCESS || status == OPAL_ERR_NOT_AVAILABLE)
             return status;
         refused += status == OPAL_ERR_NOT_FOUND;

@@ -25,13 +25,13 @@ OPAL_EXPORT void opal_port_serve(int fd, const opal_port_name_t *name, int stop,
                                  opal_port_answer_fn_t *answer, void *context);
 
 /*
- * Gets the port's message, malloc'ed, by the first address that leads there. `timeout_nsec`: for
- * each of them.
+ * Gets the port's message, malloc'ed, by the first address that leads there, which will be tried
+ * first the next time. One that does not answer within 2 s leads nowhere; a message may take 10 s.
  *   OPAL_ERR_NOT_FOUND      nobody listens there any more
  *   OPAL_ERR_NOT_AVAILABLE  `stop`
  *   OPAL_ERR_DISCONNECTED   sent away, or not reached
  */
-OPAL_EXPORT opal_status_t opal_port_fetch(const opal_port_name_t *name, int stop,
-                                          uint64_t timeout_nsec, void **message, size_t *bytes);
+OPAL_EXPORT opal_status_t opal_port_fetch(opal_port_name_t *name, int stop, void **message,
+                                          size_t *bytes);
 
 #endif

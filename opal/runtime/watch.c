@@ -21,7 +21,6 @@
 
 enum { STACK_BYTES = 512 << 10 };
 
-static const uint64_t answer_nsec = 10 * OPAL_NSEC_PER_SEC; /* of one address of a host */
 static const char key_name[] = "watch";
 
 /* Another host, as rank 0 sees it. */
@@ -43,7 +42,7 @@ static struct {
     host_t *hosts;            /* NULL: not asked for yet */
     size_t host_count, first; /* first: to be asked first, as it moved the last time */
     bool all_have_ports;
-    opal_standstill_t standstill;
+    opal_standstill_t standstill; /* all zero in others */
 } self = {.stop = -1, .port = -1};
 
 /* -- this host ------------------------------------------------------------------------------- */
@@ -58,17 +57,25 @@ static void *pack_here(opal_census_t *census, size_t *bytes)
     return opal_census_pack(census, bytes);
 }
 
-/* The census of this host, in bytes; NULL: a rank of it moves. */
+/* Whether this host gives a reason to look at the job. One that has not moved since a report does
+ * not, so that a job that hangs all night is left alone. */
+static bool stands_still(const opal_census_t *census)
+{
+    opal_story_t story;
+    opal_report_begin(&story, census);
+    opal_story_finish(&story, opal_clock_nsec(), NULL);
+    bool is_still = opal_story_quiet_seconds(&story) >= self.seconds &&
+                    !opal_standstill_is_reported(&self.standstill, &story);
+    opal_story_free(&story);
+    return is_still;
+}
+
+/* The census of this host, in bytes; NULL: it does not stand still. */
 static void *look_here(size_t *bytes, void *unused OPAL_UNUSED)
 {
     opal_census_t census;
-    opal_story_t story;
     opal_census_take_node(opal_job(), &census);
-    opal_report_begin(&story, &census);
-    opal_story_finish(&story, opal_clock_nsec(), NULL);
-    double quiet = opal_story_quiet_seconds(&story);
-    opal_story_free(&story);
-    void *packed = quiet >= self.seconds ? pack_here(&census, bytes) : NULL;
+    void *packed = stands_still(&census) ? pack_here(&census, bytes) : NULL;
     opal_census_free(&census);
     return packed;
 }
@@ -141,11 +148,11 @@ static bool add_packed(opal_census_t *census, void *packed, size_t bytes)
 }
 
 /* False: a rank there moves, or the host does not say. */
-static bool ask(const host_t *host, opal_census_t *census)
+static bool ask(host_t *host, opal_census_t *census)
 {
     void *packed;
     size_t bytes;
-    opal_status_t status = opal_port_fetch(&host->port, self.stop, answer_nsec, &packed, &bytes);
+    opal_status_t status = opal_port_fetch(&host->port, self.stop, &packed, &bytes);
     if (status == OPAL_ERR_NOT_FOUND && host->ranks == 1)
         return true; /* the rank has left */
     return status == OPAL_SUCCESS && add_packed(census, packed, bytes);

@@ -96,6 +96,7 @@ unit_tests += \
 	%D%/roll/census \
 	%D%/roll/pack \
 	%D%/roll/reach \
+	%D%/roll/report \
 	%D%/roll/roll \
 	%D%/roll/standstill \
 	%D%/roll/story \
