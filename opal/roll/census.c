@@ -87,6 +87,14 @@ static void read_state(opal_census_process_t *process)
 
 /* -- rolls ------------------------------------------------------------------------------------- */
 
+static void read_text(char *text, const _Atomic uint64_t *from, size_t length)
+{
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = atomic_load_explicit(&from[at / 8], memory_order_relaxed);
+        memcpy(text + at, &word, length - at < 8 ? length - at : 8);
+    }
+}
+
 /* Copies an entry. False: nothing waits there. The other process may write it meanwhile. */
 static bool copy_wait(const opal_roll_entry_t *entry, opal_census_wait_t *wait)
 {
@@ -99,7 +107,7 @@ static bool copy_wait(const opal_roll_entry_t *entry, opal_census_wait_t *wait)
         wait->thread = atomic_load_explicit(&entry->thread, memory_order_relaxed);
         if (length > OPAL_ROLL_TEXT_BYTES)
             length = 0;
-        memcpy(text, entry->text, length);
+        read_text(text, entry->text, length);
         text[length] = 0;
         atomic_thread_fence(memory_order_acquire);
         if (length == 0)

@@ -117,6 +117,15 @@ static unsigned take_entry(opal_roll_t *roll)
     return 0;
 }
 
+static void write_text(_Atomic uint64_t *to, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, text + at, length - at < 8 ? length - at : 8);
+        atomic_store_explicit(&to[at / 8], word, memory_order_relaxed);
+    }
+}
+
 static void write_entry(opal_roll_entry_t *entry, uint64_t since, const char *text, size_t length)
 {
     unsigned version = atomic_load_explicit(&entry->version, memory_order_relaxed) | 1;
@@ -126,7 +135,7 @@ static void write_entry(opal_roll_entry_t *entry, uint64_t since, const char *te
     atomic_store_explicit(&entry->written, opal_clock_nsec(), memory_order_relaxed);
     atomic_store_explicit(&entry->thread, (int)gettid(), memory_order_relaxed);
     atomic_store_explicit(&entry->length, (unsigned)length, memory_order_relaxed);
-    memcpy(entry->text, text, length);
+    write_text(entry->text, text, length);
     atomic_store_explicit(&entry->version, version + 1, memory_order_release);
 }
 

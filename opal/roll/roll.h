@@ -46,7 +46,7 @@ typedef struct opal_roll_entry {
     _Atomic uint64_t since;           /* nothing has come since; opal_clock_nsec */
     _Atomic uint64_t written;         /* of a loop: it still went round then */
     atomic_int thread;                /* the system's number of the one that waits */
-    _Alignas(64) char text[OPAL_ROLL_TEXT_BYTES];
+    _Alignas(64) _Atomic uint64_t text[OPAL_ROLL_TEXT_BYTES / 8]; /* a thread may read it, too */
 } opal_roll_entry_t;
 
 typedef struct opal_roll {
