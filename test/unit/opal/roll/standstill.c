@@ -50,7 +50,9 @@ START_TEST(it_takes_two_looks_and_is_said_once)
     begin();
     look_first(since);
     ck_assert(look_at_cycle(since));
-    ck_assert_str_eq(title, "nothing has moved for 3 s: every rank waits in MPI");
+    double seconds = 0;
+    ck_assert_int_eq(sscanf(title, "nothing has moved for %lf s: every rank waits", &seconds), 1);
+    ck_assert_double_ge(seconds, 3); /* and what the test has taken */
     ck_assert(!look_at_cycle(since));
     ck_assert(!look_at_cycle(since));
     add_cycle(since);
@@ -63,7 +65,7 @@ END_TEST
 START_TEST(it_is_not_long_enough)
 {
     uint64_t since = opal_clock_nsec() - second;
-    begin();
+    opal_standstill_begin(&standstill, 3600);
     look_first(since);
     ck_assert(!look_at_cycle(since));
 }
