@@ -85,10 +85,31 @@ double record_moment(const record_t *record, uint64_t ticks)
     return record->zero + record_seconds(record, ticks);
 }
 
-/* The rate by the two pairs of the head; of a rank that ended at once, by that of another one. */
-static void set_rate(record_t *record, double otherwise)
+static bool is_same_host(const opal_profile_head_t *one, const opal_profile_head_t *other)
 {
-    const opal_profile_clock_t *first = &record->head->first, *last = &record->head->last;
+    return strncmp(one->host, other->host, sizeof one->host) == 0;
+}
+
+/* The ranks of a host have one counter, so one of them says for all what its ticks are: else what
+ * each has measured by itself would differ by some 10 ns, and messages would arrive before they
+ * were sent. It is the one whose pairs are the farthest apart. */
+static const opal_profile_head_t *clock_of(const records_t *records,
+                                           const opal_profile_head_t *head)
+{
+    const opal_profile_head_t *best = head;
+    for (unsigned i = 0; i < records->size; i++) {
+        const opal_profile_head_t *other = records->ranks[i].head;
+        if (other != NULL && is_same_host(other, head) &&
+            other->last.ticks - other->first.ticks > best->last.ticks - best->first.ticks)
+            best = other;
+    }
+    return best;
+}
+
+/* The rate by two pairs; of a host whose ranks have ended at once, by that of another one. */
+static void set_rate(record_t *record, const opal_profile_head_t *clock, double otherwise)
+{
+    const opal_profile_clock_t *first = &clock->first, *last = &clock->last;
     bool is_known = last->ticks > first->ticks && last->nsec > first->nsec;
     record->nsec_per_tick =
         is_known ? (double)(last->nsec - first->nsec) / (double)(last->ticks - first->ticks)
@@ -121,13 +142,13 @@ static void align(records_t *records, const opal_profile_head_t *reference)
         record_t *record = &records->ranks[i];
         if (record->head == NULL)
             continue;
-        set_rate(record, rate);
+        const opal_profile_head_t *head = record->head, *clock = clock_of(records, head);
+        set_rate(record, clock, rate);
         rate = record->nsec_per_tick;
-        const opal_profile_head_t *head = record->head;
-        bool is_same = strncmp(head->host, reference->host, sizeof head->host) == 0;
-        uint64_t offset = is_same ? 0 : head->realtime_nsec - reference->realtime_nsec;
-        int64_t nsec = (int64_t)(head->first.nsec + offset - reference->first.nsec);
-        record->zero = (double)nsec * 1e-9 - record_seconds(record, head->first.ticks);
+        bool is_same = is_same_host(head, reference);
+        uint64_t offset = is_same ? 0 : clock->realtime_nsec - reference->realtime_nsec;
+        int64_t nsec = (int64_t)(clock->first.nsec + offset - reference->first.nsec);
+        record->zero = (double)nsec * 1e-9 - record_seconds(record, clock->first.ticks);
         record->begin = record_moment(record, head->begin);
         record->end = record_moment(record, head->end != 0 ? head->end : last_ticks(record));
         if (record->end < record->begin)
