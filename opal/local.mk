@@ -158,6 +158,7 @@ libopal_core_la_SOURCES += \
 	%D%/threads/futex.h \
 	%D%/threads/lock.c %D%/threads/lock.h %D%/threads/self.h \
 	%D%/threads/membarrier.h \
+	%D%/threads/thread.c %D%/threads/thread.h \
 	%D%/progress/wait.c %D%/progress/wait.h \
 	%D%/runtime/launcher.c %D%/runtime/launcher.h
 

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -31,6 +30,7 @@
 #include "opal/progress/descriptor.h"
 #include "opal/progress/listener.h"
 #include "opal/progress/poll_for.h"
+#include "opal/threads/thread.h"
 #include "opal/util/log.h"
 
 enum {
@@ -221,20 +221,14 @@ static void *run(void *unused OPAL_UNUSED)
 
 opal_status_t opal_background_start(const opal_wait_lock_t *lock)
 {
-    sigset_t all, before;
     int error = open_set() ? 0 : errno;
     background.lock = lock;
     atomic_store(&background.is_to_end, false);
-    sigfillset(&all); /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     if (error == 0)
-        error = pthread_create(&background.thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+        error = opal_thread_start(&background.thread, NULL, "mica-progress", run);
     background.is_on = error == 0;
-    if (background.is_on) {
-        pthread_setname_np(background.thread, "mica-progress");
+    if (background.is_on)
         return OPAL_SUCCESS;
-    }
     opal_log_error("cannot start the thread that makes progress while the program computes: %s",
                    strerror(error));
     close_set();

@@ -4,13 +4,13 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 
 #include "opal/include/compiler.h"
 #include "opal/threads/futex.h"
+#include "opal/threads/thread.h"
 
 enum { STACK_BYTES = 64 << 10 };
 
@@ -54,21 +54,11 @@ static void *listen(void *unused OPAL_UNUSED)
 
 static void start_thread(atomic_uint *word)
 {
-    sigset_t all, before;
-    pthread_attr_t attributes;
     listener.word = word;
     listener.seen = atomic_load(word);
     atomic_store(&listener.is_to_end, false);
-    if (pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all); /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    listener.is_on = pthread_create(&listener.thread, &attributes, listen, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (listener.is_on)
-        pthread_setname_np(listener.thread, "mica-listener");
+    listener.is_on =
+        opal_thread_start_small(&listener.thread, STACK_BYTES, "mica-listener", listen) == 0;
 }
 
 /* `count`: it is not there. */

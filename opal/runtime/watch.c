@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -17,6 +16,7 @@
 #include "opal/roll/report.h"
 #include "opal/roll/standstill.h"
 #include "opal/runtime/launcher.h"
+#include "opal/threads/thread.h"
 #include "opal/util/log.h"
 
 enum { STACK_BYTES = 512 << 10 };
@@ -250,27 +250,11 @@ void opal_watch_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi, vo
     explicit_bzero(text, sizeof text);
 }
 
-static bool start_thread(void *(*run)(void *))
-{
-    sigset_t all, before;
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all); /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_on = pthread_create(&self.thread, &attributes, run, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (is_on)
-        pthread_setname_np(self.thread, "mica-watch");
-    return is_on;
-}
-
 static void begin(void *(*run)(void *))
 {
     self.stop = eventfd(0, EFD_CLOEXEC);
-    if (self.stop >= 0 && start_thread(run))
+    if (self.stop >= 0 &&
+        opal_thread_start_small(&self.thread, STACK_BYTES, "mica-watch", run) == 0)
         return;
     opal_log_warning("no thread can be started that reports hangs");
     if (self.stop >= 0)

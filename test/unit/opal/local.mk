@@ -114,6 +114,7 @@ unit_tests += \
 	%D%/process/key \
 	%D%/process/notice \
 	%D%/threads/lock \
+	%D%/threads/thread \
 	%D%/util/hex \
 	%D%/util/network \
 	%D%/node/node \

@@ -9,16 +9,18 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "opal/mca/pmi/base/base.h"
+#include "opal/threads/thread.h"
 #include "ompi/mca/io/base/base.h"
 
 enum { IDLE_SEC = 1 };
+
+static const char name[] = "mica-io";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below */
 static pthread_cond_t changed;                           /* work has come, or threads are to end */
@@ -118,24 +120,18 @@ static int create_thread(pthread_t *thread)
     int error = -1;
     if (has_cpus && pthread_attr_init(&traits) == 0) {
         pthread_attr_setaffinity_np(&traits, sizeof cpus, (cpu_set_t *)(void *)&cpus);
-        error = pthread_create(thread, &traits, run, NULL);
+        error = opal_thread_start(thread, &traits, name, run);
         pthread_attr_destroy(&traits);
     }
-    return error == 0 ? 0 : pthread_create(thread, NULL, run, NULL);
+    return error == 0 ? 0 : opal_thread_start(thread, NULL, name, run);
 }
 
 /* With the lock. A failure is no error: there are other threads, or the caller does the work. */
 static void start_thread(void)
 {
-    sigset_t all, before;
     pthread_t thread;
-    sigfillset(&all); /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (create_thread(&thread) == 0) {
-        pthread_setname_np(thread, "mica-io");
+    if (create_thread(&thread) == 0)
         threads++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void ompi_io_pool_add(ompi_io_work_t *work)
