@@ -218,13 +218,12 @@ void opal_meeting_give_up(opal_meeting_t *meeting, const char *trouble)
 
 static opal_status_t start_listening(opal_port_t *port)
 {
-    int fd = opal_port_listen(&port->name.number);
-    if (fd < 0) {
-        opal_log_error("no TCP port can be opened: %s", strerror(errno));
-        return OPAL_ERR_SYSTEM;
-    }
+    int fd;
+    opal_status_t status = opal_port_listen(&port->name, &fd);
+    if (status != OPAL_SUCCESS)
+        return status;
     port->descriptor = (opal_descriptor_t){.fd = fd, .wants = OPAL_READABLE, .ready = call_ready};
-    opal_status_t status = opal_descriptor_add(&port->descriptor);
+    status = opal_descriptor_add(&port->descriptor);
     if (status != OPAL_SUCCESS)
         close(fd);
     return status;
@@ -240,10 +239,7 @@ opal_status_t opal_port_open(opal_port_t **result)
     opal_list_init(&port->callers);
     opal_list_init(&port->accepts);
     port->sweep.expired = sweep;
-    opal_port_name_set_here(&port->name);
-    opal_status_t status = opal_secret_random(port->name.key, sizeof port->name.key);
-    if (status == OPAL_SUCCESS)
-        status = start_listening(port);
+    opal_status_t status = start_listening(port);
     if (status != OPAL_SUCCESS) {
         free(port);
         return status;

@@ -11,6 +11,7 @@
 #include "opal/include/clock.h"
 #include "opal/process/port_socket.h"
 #include "opal/progress/descriptor.h"
+#include "opal/util/shortage.h"
 
 /* A peer may say nothing: a stranger who calls, for whom the callers behind it wait, or an address
  * that leads nowhere. */
@@ -67,14 +68,6 @@ static opal_status_t advance(talk_t *talk, bool (*is_over)(const opal_link_t *li
 
 /* -- the port -------------------------------------------------------------------------------- */
 
-int opal_port_offer(opal_port_name_t *name)
-{
-    opal_port_name_set_here(name);
-    if (opal_secret_random(name->key, sizeof name->key) != OPAL_SUCCESS)
-        return -1;
-    return opal_port_listen(&name->number);
-}
-
 static bool is_proven(const opal_link_t *link)
 {
     return link->state == OPAL_LINK_PROVEN;
@@ -113,6 +106,8 @@ void opal_port_serve(int fd, const opal_port_name_t *name, int stop, opal_port_a
     while (sleep_on(fd, OPAL_READABLE, stop, UINT64_MAX) == OPAL_SUCCESS) {
         talk_t talk = {.stop = stop, .deadline_nsec = opal_clock_nsec() + greeting_nsec};
         int caller = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (caller < 0 && opal_is_shortage(errno)) /* else it would be asked again at once */
+            sleep_on(-1, 0, stop, opal_clock_nsec() + OPAL_SHORTAGE_NSEC);
         if (caller < 0)
             continue;
         if (begin(&talk, caller, OPAL_LINK_ACCEPTOR, name->key) == OPAL_SUCCESS)

@@ -16,11 +16,8 @@
 /* The message for a caller, malloc'ed; NULL: none now, the caller is sent away. */
 typedef void *opal_port_answer_fn_t(size_t *bytes, void *context);
 
-/* Opens a port that is served by opal_port_serve. Returns the descriptor, which the caller closes;
- * -1: errno says why. */
-OPAL_EXPORT int opal_port_offer(opal_port_name_t *name);
-
-/* Answers one caller after the other, until `stop`. A caller has some seconds. */
+/* Answers the callers of a port (opal_port_listen) one after the other, until `stop`. A caller has
+ * some seconds. */
 OPAL_EXPORT void opal_port_serve(int fd, const opal_port_name_t *name, int stop,
                                  opal_port_answer_fn_t *answer, void *context);
 

@@ -3,9 +3,11 @@
 #include "opal/process/port_socket.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "opal/progress/descriptor.h"
+#include "opal/util/log.h"
 
 enum { BACKLOG = 1024 };
 
@@ -103,7 +105,8 @@ static int listen_on(int family)
     return -1;
 }
 
-int opal_port_listen(uint16_t *number)
+/* -1: errno says why. */
+static int listen_somewhere(uint16_t *number)
 {
     union {
         struct sockaddr any;
@@ -123,6 +126,19 @@ int opal_port_listen(uint16_t *number)
     }
     *number = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     return fd;
+}
+
+opal_status_t opal_port_listen(opal_port_name_t *name, int *fd)
+{
+    opal_port_name_set_here(name);
+    opal_status_t status = opal_secret_random(name->key, sizeof name->key);
+    if (status != OPAL_SUCCESS)
+        return status;
+    *fd = listen_somewhere(&name->number);
+    if (*fd >= 0)
+        return OPAL_SUCCESS;
+    opal_log_error("no TCP port can be opened: %s", strerror(errno));
+    return OPAL_ERR_SYSTEM;
 }
 
 int opal_port_call(const opal_port_address_t *address, uint16_t number,

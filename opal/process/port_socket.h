@@ -7,6 +7,8 @@
 #ifndef OPAL_PROCESS_PORT_SOCKET_H
 #define OPAL_PROCESS_PORT_SOCKET_H
 
+#include "opal/include/compiler.h"
+#include "opal/include/status.h"
 #include "opal/process/port_link.h"
 #include "opal/process/port_name.h"
 
@@ -15,8 +17,9 @@
  * unchanged, or 0. */
 unsigned opal_link_move(opal_link_t *link, int fd, int *error);
 
-/* A socket that listens for both families. -1: errno says why. */
-int opal_port_listen(uint16_t *number);
+/* Makes a port here: its name, with a new key, and a socket that listens for both families, or for
+ * IPv4 where the system has no IPv6. A failure was logged. */
+OPAL_EXPORT opal_status_t opal_port_listen(opal_port_name_t *name, int *fd);
 
 /* A socket that connects there. -1: errno says why. */
 int opal_port_call(const opal_port_address_t *address, uint16_t number,

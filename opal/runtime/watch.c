@@ -2,7 +2,6 @@
 /* See watch.h. */
 #include "opal/runtime/watch.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "opal/include/clock.h"
 #include "opal/process/job.h"
 #include "opal/process/port_fetch.h"
+#include "opal/process/port_socket.h"
 #include "opal/roll/report.h"
 #include "opal/roll/standstill.h"
 #include "opal/runtime/launcher.h"
@@ -241,10 +241,7 @@ void opal_watch_publish(const opal_pmi_job_t *job, const opal_pmi_ops_t *pmi, vo
     self.seconds = seconds_for(job);
     if (self.seconds <= 0 || !has_port(job))
         return;
-    self.port = opal_port_offer(&self.name);
-    if (self.port < 0)
-        opal_log_warning("no TCP port can be opened for reports of hangs: %s", strerror(errno));
-    else
+    if (opal_port_listen(&self.name, &self.port) == OPAL_SUCCESS)
         opal_port_name_print(&self.name, text);
     pmi->put(pmi_state, opal_start_key(key_name, key), text, strlen(text) + 1);
     explicit_bzero(text, sizeof text);

@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include "opal/process/port_socket.h"
 #include "test/unit/opal/support.h"
@@ -44,10 +46,10 @@ static void begin(size_t bytes)
 {
     name = (opal_port_name_t){0};
     message_bytes = bytes;
-    port = opal_port_offer(&name);
+    ck_assert_int_eq(opal_port_listen(&name, &port), OPAL_SUCCESS);
     stop = eventfd(0, 0);
     never = eventfd(0, 0);
-    ck_assert(port >= 0 && stop >= 0 && never >= 0);
+    ck_assert(stop >= 0 && never >= 0);
     ck_assert_int_eq(pthread_create(&server, NULL, serve, NULL), 0);
 }
 
@@ -153,10 +155,44 @@ START_TEST(strangers_do_not_block_the_port)
 }
 END_TEST
 
+static double cpu_seconds(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* The only descriptor that is left is the caller's: the port waits for one, and not by asking again
+ * and again. */
+START_TEST(a_port_without_descriptors)
+{
+    struct rlimit before, few;
+    begin(10);
+    int next = dup(stop);
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before);
+    few = before;
+    few.rlim_cur = (rlim_t)next + 1;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    opal_port_address_t here = name.addresses[0];
+    struct sockaddr_storage peer;
+    if (name.count == 0)
+        here = in6addr_loopback;
+    int caller = opal_port_call(&here, name.number, &peer);
+    ck_assert_int_eq(caller, next);
+    double used = cpu_seconds();
+    poll(NULL, 0, 300);
+    ck_assert_double_lt(cpu_seconds() - used, 0.15);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    close(caller);
+    fetch_well();
+    end();
+}
+END_TEST
+
 /* Both ends, whatever they wait for. */
 START_TEST(stop_ends_it)
 {
-    int silent_port = opal_port_offer(&name), ended = eventfd(1, 0);
+    int silent_port, ended = eventfd(1, 0);
+    ck_assert_int_eq(opal_port_listen(&name, &silent_port), OPAL_SUCCESS);
     ck_assert_int_eq(fetch(&name, ended), OPAL_ERR_NOT_AVAILABLE);
     close(silent_port);
     close(ended);
@@ -174,7 +210,8 @@ START_TEST(a_silent_port_is_given_up)
     void *message;
     never = eventfd(0, 0);
     name = (opal_port_name_t){0};
-    int silent_port = opal_port_offer(&name);
+    int silent_port;
+    ck_assert_int_eq(opal_port_listen(&name, &silent_port), OPAL_SUCCESS);
     name.count = 0; /* loopback is left */
     ck_assert_int_eq(opal_port_fetch(&name, never, &message, &bytes), OPAL_ERR_DISCONNECTED);
     close(silent_port);
@@ -203,10 +240,15 @@ START_TEST(an_address_that_leads_there_comes_first)
 END_TEST
 
 static const unit_test_t tests[] = {
-    {.test = &a_caller_gets_the_message},       {.test = &a_caller_without_the_key_gets_nothing},
-    {.test = &a_caller_may_be_sent_away},       {.test = &nobody_listens_any_more},
-    {.test = &strangers_do_not_block_the_port}, {.test = &stop_ends_it},
-    {.test = &a_silent_port_is_given_up},       {.test = &an_address_that_leads_there_comes_first},
+    {.test = &a_caller_gets_the_message},
+    {.test = &a_caller_without_the_key_gets_nothing},
+    {.test = &a_caller_may_be_sent_away},
+    {.test = &nobody_listens_any_more},
+    {.test = &strangers_do_not_block_the_port},
+    {.test = &a_port_without_descriptors},
+    {.test = &stop_ends_it},
+    {.test = &a_silent_port_is_given_up},
+    {.test = &an_address_that_leads_there_comes_first},
 };
 
 UNIT_MAIN("port_fetch", tests, NULL);
