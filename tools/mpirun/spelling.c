@@ -20,7 +20,6 @@
 static const char no_panes[] = "ranks on other hosts have no terminal here; attach to them there: gdb -p PID";
 static const char no_play[] = "it plays nodes on this machine; with --host localhost it can";
 
-
 static const spelling_row_t rows[] = {
     {"n", NULL, BUILT},
     {"x", NULL, BUILT},

@@ -23,6 +23,18 @@ static void parse(const char *line)
 
 #define L_SRUN "L --export=ALL --mpi=pmix --kill-on-bad-exit=1 "
 
+/* The job, which is over then, for that launcher. */
+static void becomes(opal_launcher_t launcher, const char *wanted)
+{
+    handover_t handover;
+    ck_assert(handover_translate(&job, launcher, "L", &handover));
+    char *text = handover_text(&handover);
+    ck_assert_str_eq(text, wanted);
+    free(text);
+    handover_free(&handover);
+    job_free(&job);
+}
+
 START_TEST(handover_translates)
 {
     static const struct {
@@ -83,14 +95,8 @@ START_TEST(handover_translates)
         {H, "-n 1 a b'c $x ", "L -genvall -n 1 a 'b'\\''c' '$x'"},
         /* clang-format on */
     };
-    handover_t handover;
     parse(cases[_i].line);
-    ck_assert(handover_translate(&job, cases[_i].launcher, "L", &handover));
-    char *text = handover_text(&handover);
-    ck_assert_str_eq(text, cases[_i].text);
-    free(text);
-    handover_free(&handover);
-    job_free(&job);
+    becomes(cases[_i].launcher, cases[_i].text);
 }
 END_TEST
 
@@ -151,15 +157,9 @@ END_TEST
 /* prterun hands on what it is told to, so it is told of each parameter, for each program. */
 START_TEST(handover_tells_prterun_of_parameters)
 {
-    handover_t handover;
     setenv("OMPI_MCA_btl", "self,sock", 1);
     parse("-n 1 a : -n 1 b");
-    ck_assert(handover_translate(&job, P, "L", &handover));
-    char *text = handover_text(&handover);
-    ck_assert_str_eq(text, "L -n 1 -x OMPI_MCA_btl=self,sock a : -n 1 -x OMPI_MCA_btl=self,sock b");
-    free(text);
-    handover_free(&handover);
-    job_free(&job);
+    becomes(P, "L -n 1 -x OMPI_MCA_btl=self,sock a : -n 1 -x OMPI_MCA_btl=self,sock b");
 }
 END_TEST
 
@@ -174,15 +174,9 @@ START_TEST(handover_tells_when_a_hang_is_reported)
         {P, "OMPI_MCA_mpirun_report_hang=60 L -n 1 -x OMPI_MCA_mpirun_report_hang=60 a"},
         {S, "OMPI_MCA_mpirun_report_hang=60 " L_SRUN "--input=0 --ntasks=1 a"},
     };
-    handover_t handover;
     parse("-n 1 a");
     job.options.report_hang = 60;
-    ck_assert(handover_translate(&job, cases[_i].launcher, "L", &handover));
-    char *text = handover_text(&handover);
-    ck_assert_str_eq(text, cases[_i].text);
-    free(text);
-    handover_free(&handover);
-    job_free(&job);
+    becomes(cases[_i].launcher, cases[_i].text);
 }
 END_TEST
 
@@ -197,16 +191,10 @@ START_TEST(handover_names_the_agent)
         {P, "L --prtemca plm_ssh_agent /k.sh --prtemca plm_ssh_args '-o X' -n 1 a"},
         {S, L_SRUN "--input=0 --ntasks=1 a"},
     };
-    handover_t handover;
     parse("-n 1 a");
     job.options.rsh_agent = opal_xstrdup("/k.sh");
     job.options.rsh_args = opal_xstrdup("-o X");
-    ck_assert(handover_translate(&job, cases[_i].launcher, "L", &handover));
-    char *text = handover_text(&handover);
-    ck_assert_str_eq(text, cases[_i].text);
-    free(text);
-    handover_free(&handover);
-    job_free(&job);
+    becomes(cases[_i].launcher, cases[_i].text);
 }
 END_TEST
 
@@ -218,15 +206,9 @@ START_TEST(handover_leaves_what_is_set_for_srun)
         {"SLURM_MPI_TYPE", "pmi2", "L --export=ALL --kill-on-bad-exit=1 --input=0 --ntasks=1 a"},
         {"SLURM_KILL_BAD_EXIT", "0", "L --export=ALL --mpi=pmix --input=0 --ntasks=1 a"},
     };
-    handover_t handover;
     setenv(cases[_i].name, cases[_i].value, 1);
     parse("-n 1 a");
-    ck_assert(handover_translate(&job, S, "L", &handover));
-    char *text = handover_text(&handover);
-    ck_assert_str_eq(text, cases[_i].text);
-    free(text);
-    handover_free(&handover);
-    job_free(&job);
+    becomes(S, cases[_i].text);
 }
 END_TEST
 
