@@ -25,7 +25,7 @@ from emit import fill, write_if_changed
 
 COLUMNS = ('name', 'C', 'large C', 'body C', 'via', 'must hold', 'else')
 FLAGS = ('large', 'x', 'body', 'anytime', 'handler', 'returns', 'extension', 'mica', 'lent',
-         'quick', 'profiled')
+         'quick', 'profiled', 'brief')
 # Requests are counted where they are made: some end without a call that takes their handle.
 UNCOUNTED = ('ompi_request_t', 'ompi_message_t')
 NOTICE = '/* Made by ompi/api/generate.py out of %s. */\n'
@@ -296,6 +296,7 @@ class Wrapper:
         self.records = records  # it is the copy that records the call
         self.is_profiled = ('profiled' in function.flags and 'anytime' not in function.flags
                             and 'returns' not in function.flags)
+        self.is_brief = self.is_profiled and 'brief' in function.flags
         self.large = large
         self.present = [p for p in function.parameters if p.ctype(large) is not None]
         handler = function.handler
@@ -375,12 +376,13 @@ class Wrapper:
             apart = 'OMPI_API_APART' if self.is_profiled else 'OMPI_API_UNUSABLE'
             self.add(f'        if (ompi_api_mode() & {apart}) {{')
             if self.is_profiled:
-                self.add('            if (ompi_api_mode() & OMPI_API_PROFILED)')
-                arguments = [p.object if self.is_passed_resolved(p) else p.name
-                             for p in self.present]
-                arguments.append('__builtin_return_address(0)')
-                self.add(call('profiled_' + self.name, arguments, ' ' * 16 + 'return ', ';'))
-            self.fail(' ' * 12, 'ompi_api_wrong_state', ['call'])
+                self.record()
+            if self.is_brief:
+                self.add('            if (!(ompi_api_mode() & OMPI_API_PROFILED)) {')
+                self.fail(' ' * 16, 'ompi_api_wrong_state', ['call'])
+                self.add('            }')
+            else:
+                self.fail(' ' * 12, 'ompi_api_wrong_state', ['call'])
             self.add('        }')
         elif self.records and not checks:
             self.lines.pop()
@@ -391,6 +393,18 @@ class Wrapper:
             self.fail(' ' * 12, 'ompi_api_bad_argument', complaint)
             self.add('        }')
         self.add('    }')
+
+    def record(self):
+        """Where calls are recorded: goes on in the copy. A brief call that needs only to be counted
+        goes on here, unless arguments are not to be checked."""
+        test = 'ompi_api_mode() & OMPI_API_PROFILED'
+        if self.is_brief:
+            test = (f'({test}) && (!ompi_api_checks() || !opal_profile_count("{self.name}", '
+                    '(uintptr_t)__builtin_return_address(0)))')
+        arguments = [p.object if self.is_passed_resolved(p) else p.name for p in self.present]
+        self.add(f'            if ({test})')
+        self.add(call('profiled_' + self.name, [*arguments, '__builtin_return_address(0)'],
+                      ' ' * 16 + 'return ', ';'))
 
     def argument(self, p):
         """What the body gets for a parameter."""

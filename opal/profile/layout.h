@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define OPAL_PROFILE_MAGIC  "MICAPRF2"
+#define OPAL_PROFILE_MAGIC  "MICAPRF3"
 #define OPAL_PROFILE_PREFIX "rank." /* the file of rank 3 is DIR/rank.3.profile */
 #define OPAL_PROFILE_SUFFIX ".profile"
 
@@ -70,8 +70,7 @@ typedef struct opal_profile_time {
 typedef struct opal_profile_site {
     uint64_t key; /* address and function, by exclusive or */
     uint64_t calls;
-    uint32_t countdown;  /* calls until one is timed */
-    uint32_t stride;     /* the calls that it will stand for */
+    uint64_t next_timed; /* the number of the call that is timed next, from 1 */
     uint64_t repeats;    /* messages that are counted here alone: see opal_profile_settle */
     uint64_t each_bytes; /* of these */
     uint64_t peer;       /* that gets them */
@@ -83,7 +82,7 @@ typedef struct opal_profile_site {
     uint64_t longest;  /* ticks, of the calls that were timed or have waited long */
     uint32_t usual;    /* with a trace: the fewest ticks of a short call whose end was looked at */
     uint32_t unlooked; /* ... and how many more are taken to be as long */
-    uint64_t unused;
+    uint64_t stride;   /* the calls that the next timed one will stand for */
 } opal_profile_site_t;
 
 _Static_assert(sizeof(opal_profile_site_t) == 128, "what a short call writes is in one line");
@@ -128,13 +127,13 @@ typedef struct opal_profile_collective {
 } opal_profile_collective_t;
 
 typedef struct opal_profile_block {
-    uint64_t thread;            /* of the system */
-    uint64_t sites_full_calls;  /* of sites that found no slot */
+    opal_profile_site_t sites[OPAL_PROFILE_SITES]; /* first: a call finds its own by one addition */
+    uint64_t thread;                               /* of the system */
+    uint64_t sites_full_calls;                     /* of sites that found no slot */
     uint64_t bin_ticks;         /* a power of two; doubles when the bins are full */
     uint64_t bins_begin;        /* ticks */
     uint64_t shortest_interval; /* ticks; doubles when the list is full */
     uint64_t interval_count;
-    _Alignas(64) opal_profile_site_t sites[OPAL_PROFILE_SITES];
     opal_profile_location_t places[OPAL_PROFILE_SITES];
     opal_profile_bin_t bins[OPAL_PROFILE_BINS];
     opal_profile_interval_t intervals[OPAL_PROFILE_INTERVALS];

@@ -252,7 +252,7 @@ opal_profile_site_t *opal_profile_find_site(opal_profile_thread_t *self, const c
         site->function = (uintptr_t)function;
         site->address = address;
         site->key = address ^ (uintptr_t)function;
-        site->countdown = site->stride = 1;
+        site->next_timed = site->stride = 1;
         return site;
     }
     self->block->sites_full_calls++;
@@ -315,15 +315,16 @@ static void add_timed(opal_profile_thread_t *self, uint64_t end)
     uint64_t ticks = end - self->begin;
     uint64_t others = ticks > self->long_waits ? ticks - self->long_waits : 0;
     uint64_t waits = self->short_waits < others ? self->short_waits : others;
-    uint32_t weight = site->stride;
+    uint64_t weight = site->stride;
     add_time(&site->time, others * weight, waits * weight, self->long_waits);
     site->timed_calls += weight;
     if (self->collective != NULL) {
         add_time(&self->collective->time, others * weight, waits * weight, self->long_waits);
         self->collective->timed_calls += weight;
     }
-    site->countdown = site->stride = choose_stride(self, others);
-    uint32_t pieces = self->trace != NULL ? weight_of_traced(self, ticks) : weight;
+    site->stride = choose_stride(self, others);
+    site->next_timed = site->calls + site->stride;
+    uint64_t pieces = self->trace != NULL ? weight_of_traced(self, ticks) : weight;
     if (pieces == 0)
         return;
     opal_timeline_add(self->block, &(opal_timeline_call_t){
@@ -434,14 +435,20 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
     }
     if (begin != 0)
         self->short_waits += end - begin;
+    if (!self->is_inside)
+        opal_profile_end_noted(self); /* the call was counted alone */
 }
 
 /* -- messages and collectives ----------------------------------------------------------------- */
 
-void opal_profile_sent_another(opal_profile_thread_t *self, unsigned peer, uint64_t bytes)
+static void sent_own(const opal_profile_thread_t *self, unsigned peer, uint64_t bytes)
 {
     opal_profile_site_t none = {0}; /* it was sent outside of a call */
     opal_profile_site_t *site = self->current != NULL ? self->current : &none;
+    if (site->peer == peer && site->each_bytes == bytes && site != &none) {
+        site->repeats++;
+        return;
+    }
     opal_profile_settle(self->block, site);
     site->peer = peer;
     site->each_bytes = bytes;
@@ -471,20 +478,20 @@ void opal_profile_sent(const opal_profile_message_t *message)
         return; /* a thread in the background sends what had no room */
     unsigned peer = message->peer < profile.size ? message->peer : profile.size;
     if (message->is_own) {
-        opal_profile_sent_own(peer, message->bytes);
+        sent_own(self, peer, message->bytes);
     } else {
         opal_profile_traffic_t *library = &self->block->peers[peer].library;
         library->messages++;
         library->bytes += message->bytes;
     }
-    if (self->trace != NULL && self->current != NULL)
+    if (self->trace != NULL && self->is_inside)
         trace_message(self, OPAL_TRACE_SENT, message);
 }
 
 void opal_profile_matched(const opal_profile_message_t *message)
 {
     opal_profile_thread_t *self = opal_profile_self;
-    if (self != NULL && self->trace != NULL && self->current != NULL)
+    if (self != NULL && self->trace != NULL && self->is_inside)
         trace_message(self, OPAL_TRACE_MATCHED, message);
 }
 
@@ -519,7 +526,7 @@ static opal_profile_collective_t *find_collective(const opal_profile_thread_t *s
 void opal_profile_collective(const char *component, const char *algorithm, uint64_t bytes)
 {
     opal_profile_thread_t *self = opal_profile_self;
-    if (self == NULL || self->current == NULL)
+    if (self == NULL || !self->is_inside)
         return;
     self->is_noted = true;
     self->collective = find_collective(self, component, algorithm);

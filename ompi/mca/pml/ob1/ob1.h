@@ -258,11 +258,8 @@ extern const opal_pvar_row_t ob1_pvars[];
 static inline void ob1_profile_sent(const ob1_peer_t *peer, const ob1_match_t *match, size_t bytes)
 {
     bool is_own = match->context % OMPI_CONTEXT_COUNT == OMPI_CONTEXT_USER;
-    if (opal_likely(is_own && !opal_profile_traces &&
-                    peer->process->index < opal_process_own_size)) {
-        opal_profile_sent_own(peer->process->index, bytes);
+    if (opal_likely(is_own) && opal_profile_sent_again(peer->process->index, bytes))
         return;
-    }
     opal_profile_sent(&(opal_profile_message_t){
         .peer = peer->process->index,
         .context = match->context,

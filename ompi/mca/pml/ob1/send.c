@@ -487,18 +487,40 @@ static ob1_send_t *create_send(const ompi_route_t *to, const ompi_data_t *data,
     return send;
 }
 
-/* There was no room for a short message that has taken credit. Finds out again what it is, so that
- * a message that leaves need not remember it. */
-OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data)
+/* Counts a message before it leaves, so that nothing need be remembered of it meanwhile. False: it
+ * is not the usual one of a profile, and is counted behind that. */
+OPAL_INLINE bool count_early(const ob1_peer_t *peer, const ompi_route_t *to, size_t bytes)
+{
+    return !opal_is_counted(&ob1_counting) && to->context == OMPI_CONTEXT_USER &&
+           opal_profile_sent_again(peer->process->index, bytes);
+}
+
+/* There was no room for a short message that has taken credit, and may have been counted early.
+ * Finds out again what it is, as that was not remembered. */
+OPAL_NOINLINE static bool not_sent(const ompi_route_t *to, const ompi_data_t *data, bool was_early)
 {
     size_t bytes = ompi_datatype_bytes(data->type, data->count);
     ob1_met_peer(to->comm, to->rank)->credit += ob1_cost_of(bytes);
+    if (was_early)
+        opal_profile_not_sent_again();
     return false;
 }
 
+/* Counts the message behind it; a function of its own, as it remembers what the message is. */
+OPAL_NOINLINE static bool write_counted(ob1_peer_t *peer, const ompi_route_t *to,
+                                        const ompi_data_t *data, size_t bytes)
+{
+    ob1_match_t match = ob1_match_of(to);
+    ob1_peer_charge(peer, bytes);
+    if (!write_short(peer->btl, match, data, bytes))
+        return not_sent(to, data, false);
+    ob1_count_sent_demanded(peer, to->comm, &match, bytes);
+    return true;
+}
+
 /* A short message of one run that nothing delays, while no threads share. True: it has left. */
-OPAL_INLINE bool send_short(const ompi_route_t *to, const ompi_data_t *data, ompi_send_mode_t mode,
-                            bool is_counted)
+OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
+                                ompi_send_mode_t mode)
 {
     ob1_peer_t *peer = ob1_met_peer(to->comm, to->rank);
     size_t bytes;
@@ -507,29 +529,12 @@ OPAL_INLINE bool send_short(const ompi_route_t *to, const ompi_data_t *data, omp
                       bytes > peer->short_bytes || !opal_list_is_empty(&peer->frames) ||
                       peer->credit < 0))
         return false;
+    if (opal_is_demanded(&ob1_counting) && !count_early(peer, to, bytes))
+        return write_counted(peer, to, data, bytes);
     ob1_peer_charge(peer, bytes);
     if (opal_unlikely(!write_short(peer->btl, ob1_match_of(to), data, bytes)))
-        return not_sent(to, data);
-    if (is_counted) {
-        ob1_match_t match = ob1_match_of(to);
-        ob1_count_sent_demanded(peer, to->comm, &match, bytes);
-    }
+        return not_sent(to, data, opal_is_demanded(&ob1_counting));
     return true;
-}
-
-/* A function of its own, so that a message that is not counted keeps nothing across the call that
- * sends it. */
-OPAL_NOINLINE static bool send_short_counted(const ompi_route_t *to, const ompi_data_t *data,
-                                             ompi_send_mode_t mode)
-{
-    return send_short(to, data, mode, true);
-}
-
-OPAL_INLINE bool try_send_short(const ompi_route_t *to, const ompi_data_t *data,
-                                ompi_send_mode_t mode)
-{
-    return opal_is_demanded(&ob1_counting) ? send_short_counted(to, data, mode)
-                                           : send_short(to, data, mode, false);
 }
 
 /* Any message that fits a frame, under ompi_lock. True: it has left. */

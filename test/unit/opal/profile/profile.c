@@ -109,12 +109,11 @@ START_TEST(a_long_wait_is_seen_in_any_call)
     start();
     for (unsigned i = 0; i < 1000; i++)
         call(send_name, 0x1000);
-    opal_profile_thread_t *self;
-    do {
+    opal_profile_thread_t *self = opal_profile_begin(send_name, 0x1000);
+    while (self->begin != 0) { /* it happens to be timed */
+        opal_profile_end(self);
         self = opal_profile_begin(send_name, 0x1000);
-        if (self->begin != 0)
-            opal_profile_end(self); /* this one happens to be timed */
-    } while (self->current == NULL);
+    }
     opal_profile_wait_end(0, self->block->bins_begin); /* since the beginning */
     opal_profile_end(self);
     const opal_profile_block_t *block = look(0);
@@ -125,15 +124,57 @@ START_TEST(a_long_wait_is_seen_in_any_call)
 }
 END_TEST
 
+/* As the wrapper of a brief call does it. True: the call was counted alone. */
+static bool call_brief(uintptr_t address)
+{
+    bool is_counted = opal_profile_count(send_name, address);
+    if (!is_counted)
+        call(send_name, address);
+    return is_counted;
+}
+
+START_TEST(a_brief_call_is_counted_alone_or_timed)
+{
+    unsigned alone = 0;
+    start();
+    ck_assert(!call_brief(0x1000)); /* the thread, the place and a first time are new */
+    for (unsigned i = 1; i < 10000; i++)
+        alone += call_brief(0x1000);
+    const opal_profile_site_t *site = site_of(look(0), 0x1000);
+    ck_assert_uint_eq(site->calls, 10000);
+    ck_assert_uint_gt(alone, 5000);
+    ck_assert_uint_gt(site->timed_calls, 10);
+    end();
+}
+END_TEST
+
+/* Nothing comes behind a call that was counted alone. */
+START_TEST(a_long_wait_of_a_call_that_was_counted_alone_is_seen)
+{
+    start();
+    while (!call_brief(0x1000))
+        continue;
+    opal_profile_wait_end(0, opal_profile_self->block->bins_begin);
+    const opal_profile_block_t *block = look(0);
+    ck_assert_uint_gt(site_of(block, 0x1000)->time.long_waited, 0);
+    ck_assert_uint_eq(site_of(block, 0x1000)->longest, site_of(block, 0x1000)->time.long_waited);
+    call(barrier_name, 0x2000);
+    ck_assert_uint_eq(site_of(look(0), 0x2000)->time.long_waited, 0);
+    end();
+}
+END_TEST
+
 START_TEST(of_nested_calls_the_outer_one_counts)
 {
     start();
+    call(send_name, 0x1000);
     opal_profile_thread_t *outer = opal_profile_begin(barrier_name, 0x2000);
     ck_assert_ptr_null(opal_profile_begin(send_name, 0x1000));
+    ck_assert(!opal_profile_count(send_name, 0x1000));
     opal_profile_end(NULL);
     opal_profile_end(outer);
     call(send_name, 0x1000);
-    ck_assert_uint_eq(site_of(look(0), 0x1000)->calls, 1);
+    ck_assert_uint_eq(site_of(look(0), 0x1000)->calls, 2);
     ck_assert_uint_eq(site_of(look(0), 0x2000)->calls, 1);
     end();
 }
@@ -161,23 +202,35 @@ START_TEST(messages_are_counted_by_receiver_and_size)
 }
 END_TEST
 
-/* They are counted in the place alone, until it sends another one. */
+/* As a pml does it. True: it was counted in the place alone. */
+static bool send(unsigned peer, uint64_t bytes)
+{
+    bool is_usual = opal_profile_sent_again(peer, bytes);
+    if (!is_usual)
+        opal_profile_sent(&(opal_profile_message_t){.peer = peer, .is_own = true, .bytes = bytes});
+    return is_usual;
+}
+
 START_TEST(messages_that_repeat_are_all_counted)
 {
+    unsigned usual = 0;
     start();
     opal_profile_thread_t *self = opal_profile_begin(send_name, 0x1000);
     for (unsigned i = 0; i < 10; i++)
-        opal_profile_sent_own(2, 100);
+        usual += send(2, 100);
     for (unsigned i = 0; i < 5; i++)
-        opal_profile_sent_own(2, 7);
-    opal_profile_sent_own(0, 7);
+        usual += send(2, 7);
+    usual += send(0, 7);
     opal_profile_end(self);
-    opal_profile_sent_own(0, 7); /* outside of a call */
+    ck_assert_uint_eq(usual, 9 + 4);
+    usual = send(0, 7);
+    ck_assert_uint_eq(usual, 1);
+    opal_profile_not_sent_again();
     const opal_profile_block_t *block = look(0);
     ck_assert_uint_eq(block->peers[2].own.messages, 15);
     ck_assert_uint_eq(block->peers[2].own.bytes, 1035);
-    ck_assert_uint_eq(block->peers[0].own.messages, 2);
-    ck_assert_uint_eq(block->classes[3].messages, 7);
+    ck_assert_uint_eq(block->peers[0].own.messages, 1);
+    ck_assert_uint_eq(block->classes[3].messages, 6);
     ck_assert_uint_eq(site_of(block, 0x1000)->bytes, 1042);
     end();
 }
@@ -263,6 +316,8 @@ static const unit_test_t tests[] = {
     {.test = &each_call_is_counted_and_some_are_timed},
     {.test = &long_calls_are_all_timed},
     {.test = &a_long_wait_is_seen_in_any_call},
+    {.test = &a_brief_call_is_counted_alone_or_timed},
+    {.test = &a_long_wait_of_a_call_that_was_counted_alone_is_seen},
     {.test = &of_nested_calls_the_outer_one_counts},
     {.test = &messages_are_counted_by_receiver_and_size},
     {.test = &messages_that_repeat_are_all_counted},
