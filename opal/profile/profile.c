@@ -389,14 +389,32 @@ static uint64_t end_of_call(opal_profile_thread_t *self)
     return self->last_end;
 }
 
+/* Most waits are as long as their call, and in its record. */
+static void trace_wait(opal_profile_thread_t *self)
+{
+    if (self->wait_end != 0)
+        opal_trace_interval(self->trace, OPAL_TRACE_WAIT, self->wait_begin, self->wait_end, 0);
+    self->wait_end = 0;
+}
+
+static void trace_call(opal_profile_thread_t *self, uint64_t begin, uint64_t end)
+{
+    bool is_wait = self->wait_end == end && self->wait_begin == begin;
+    if (is_wait)
+        self->wait_end = 0;
+    else
+        trace_wait(self);
+    opal_trace_interval(self->trace, is_wait ? OPAL_TRACE_WAITED : OPAL_TRACE_CALL, begin, end,
+                        (uint64_t)(self->current - self->block->sites));
+}
+
 static void end_timed(opal_profile_thread_t *self)
 {
     opal_profile_site_t *site = self->current;
     uint64_t begin = self->begin != 0 ? self->begin : self->long_begin;
     uint64_t end = end_of_call(self);
     if (self->trace != NULL)
-        opal_trace_interval(self->trace, OPAL_TRACE_CALL, begin, end,
-                            (uint64_t)(site - self->block->sites));
+        trace_call(self, begin, end);
     if (self->begin != 0)
         add_timed(self, end);
     else
@@ -423,8 +441,11 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
     uint64_t end = look(self);
     self->last_look = end;
     self->is_at_end = self->collective == NULL;
-    if (self->trace != NULL)
-        opal_trace_interval(self->trace, OPAL_TRACE_WAIT, begin != 0 ? begin : long_since, end, 0);
+    if (self->trace != NULL) {
+        trace_wait(self);
+        self->wait_begin = begin != 0 ? begin : long_since;
+        self->wait_end = end;
+    }
     if (long_since != 0) {
         if (self->long_waits == 0)
             self->long_begin = long_since;
@@ -441,20 +462,27 @@ void opal_profile_wait_end(uint64_t begin, uint64_t long_since)
 
 /* -- messages and collectives ----------------------------------------------------------------- */
 
-static void sent_own(const opal_profile_thread_t *self, unsigned peer, uint64_t bytes)
+static void sent_another(opal_profile_block_t *block, opal_profile_site_t *site, unsigned peer,
+                         uint64_t bytes)
 {
-    opal_profile_site_t none = {0}; /* it was sent outside of a call */
-    opal_profile_site_t *site = self->current != NULL ? self->current : &none;
-    if (site->peer == peer && site->each_bytes == bytes && site != &none) {
-        site->repeats++;
-        return;
-    }
-    opal_profile_settle(self->block, site);
+    opal_profile_settle(block, site);
     site->peer = peer;
     site->each_bytes = bytes;
     site->repeats = 1;
-    if (site == &none)
-        opal_profile_settle(self->block, site);
+}
+
+static void sent_own(const opal_profile_thread_t *self, unsigned peer, uint64_t bytes)
+{
+    opal_profile_site_t *site = self->current;
+    if (site == NULL) { /* before the first call */
+        opal_profile_site_t none = {0};
+        sent_another(self->block, &none, peer, bytes);
+        opal_profile_settle(self->block, &none);
+    } else if (site->peer == peer && site->each_bytes == bytes) {
+        site->repeats++;
+    } else {
+        sent_another(self->block, site, peer, bytes);
+    }
 }
 
 /* The caller has the lock of the message, so the order is that of the messages of a kind. */

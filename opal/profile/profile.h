@@ -44,7 +44,8 @@ typedef struct opal_profile_thread {
     uint64_t long_waits, long_begin, long_end; /* ticks; 0: none */
     uint64_t last_look; /* of the call that is timed: its begin, or the end of its last wait */
     uint64_t last_end;  /* with a trace: of the last call */
-    unsigned skipped;   /* short calls that the time line lacks, with a trace */
+    uint64_t wait_begin, wait_end; /* with a trace: that is not recorded yet; 0: none */
+    unsigned skipped;              /* short calls that the time line lacks, with a trace */
     uint32_t random;
     struct opal_trace *trace; /* NULL: calls are not traced */
 } opal_profile_thread_t;

@@ -15,7 +15,10 @@
  *
  *   call, wait         ticks << 4 | kind     duration << 16 | site             ticks; saturated
  *   message            bytes << 4 | kind     peer << 32 | tag     order << 32 | context
+ *   again              order << 32 | slot << 4 | kind       as the last message of that slot
  *
+ * A program mostly sends a few messages again and again. Each has a slot by its kind, peer, tag and
+ * context (opal_trace_slot_of), for which the thread and a reader remember the last one.
  * The order is that of the messages of all threads of the process, if there are several; else 0.
  * A wait and a message belong to the call whose record follows them. A piece ends with a word 0,
  * or at its end. Names of sites are in the profile of the rank (layout.h), block `thread`.
@@ -31,7 +34,7 @@
 
 #include "opal/include/compiler.h"
 
-#define OPAL_TRACE_MAGIC  UINT64_C(0x324352544143494d) /* "MICATRC2" */
+#define OPAL_TRACE_MAGIC  UINT64_C(0x334352544143494d) /* "MICATRC3" */
 #define OPAL_TRACE_SUFFIX ".trace" /* of thread 2 of rank 3: DIR/rank.3.2.trace */
 
 enum {
@@ -40,7 +43,11 @@ enum {
     OPAL_TRACE_WAIT = 2,
     OPAL_TRACE_SENT = 3,    /* 3 words */
     OPAL_TRACE_MATCHED = 4, /* 3 words */
+    OPAL_TRACE_AGAIN = 5,   /* 1 word */
+    OPAL_TRACE_WAITED = 6,  /* a call that has waited from its begin to its end */
 };
+
+enum { OPAL_TRACE_SLOTS = 16 };
 
 #define OPAL_TRACE_PIECE ((size_t)1 << 16)
 
@@ -50,11 +57,25 @@ typedef struct opal_trace_head {
     uint64_t pieces; /* behind the window */
 } opal_trace_head_t;
 
+/* The words of its record, without the order. */
+typedef struct opal_trace_message {
+    uint64_t bytes, who;
+    uint32_t context;
+} opal_trace_message_t;
+
+static inline unsigned opal_trace_slot_of(const opal_trace_message_t *message)
+{
+    uint64_t mixed =
+        (message->who ^ message->context ^ message->bytes << 60) * UINT64_C(0x9e3779b97f4a7c15);
+    return (unsigned)(mixed >> 60) % OPAL_TRACE_SLOTS;
+}
+
 typedef struct opal_trace {
     uint64_t *next, *end; /* in the window; equal: it is full, or the trace is */
     opal_trace_head_t *head;
     uint64_t most; /* pieces behind the window */
     int fd;
+    opal_trace_message_t last[OPAL_TRACE_SLOTS];
 } opal_trace_t;
 
 /* NULL: the file cannot be made, or there is no memory; this was logged. */
@@ -96,11 +117,23 @@ static inline void opal_trace_interval(opal_trace_t *trace, unsigned kind, uint6
 static inline void opal_trace_message(opal_trace_t *trace, unsigned kind, unsigned peer, int tag,
                                       uint32_t context, uint32_t order, uint64_t bytes)
 {
-    uint64_t *record = opal_trace_reserve(trace, 3);
+    opal_trace_message_t message = {.bytes = bytes << 4 | kind,
+                                    .who = (uint64_t)peer << 32 | (uint32_t)tag,
+                                    .context = context};
+    unsigned slot = opal_trace_slot_of(&message);
+    opal_trace_message_t *last = &trace->last[slot];
+    bool is_again =
+        last->bytes == message.bytes && last->who == message.who && last->context == context;
+    uint64_t *record = opal_trace_reserve(trace, is_again ? 1 : 3);
     if (opal_unlikely(record == NULL))
         return;
-    record[0] = bytes << 4 | kind;
-    record[1] = (uint64_t)peer << 32 | (uint32_t)tag;
+    if (is_again) {
+        record[0] = (uint64_t)order << 32 | slot << 4 | OPAL_TRACE_AGAIN;
+        return;
+    }
+    *last = message;
+    record[0] = message.bytes;
+    record[1] = message.who;
     record[2] = (uint64_t)order << 32 | context;
 }
 

@@ -35,6 +35,7 @@ typedef struct reader {
     size_t bytes;
     part_t *parts;
     size_t part_count, part_room;
+    uint64_t last[OPAL_TRACE_SLOTS][3]; /* the last message of each slot */
 } reader_t;
 
 /* A message of a rank with several threads, which are read one after the other. */
@@ -118,6 +119,21 @@ static void keep_part(reader_t *reader, const uint64_t *words, unsigned count)
     part_t *part = &reader->parts[reader->part_count++];
     part->kind = words[0] & KIND_MASK;
     memcpy(part->words, words, count * sizeof *words);
+}
+
+static void keep_message(reader_t *reader, const uint64_t *words)
+{
+    const opal_trace_message_t message = {words[0], words[1], (uint32_t)words[2]};
+    memcpy(reader->last[opal_trace_slot_of(&message)], words, sizeof reader->last[0]);
+    keep_part(reader, words, 3);
+}
+
+static void keep_again(reader_t *reader, uint64_t word)
+{
+    const uint64_t *last = reader->last[(word >> KIND_BITS) % OPAL_TRACE_SLOTS];
+    uint64_t order = word >> 32 << 32;
+    if (last[0] != 0) /* else the file is damaged */
+        keep_part(reader, (uint64_t[]){last[0], last[1], order | (uint32_t)last[2]}, 3);
 }
 
 static flow_key_t key_of(const reader_t *reader, const part_t *part)
@@ -209,6 +225,12 @@ static void put_flow(chrome_t *chrome, const reader_t *reader, const part_t *par
     chrome->messages += is_sent;
 }
 
+static void put_wait(chrome_t *chrome, const reader_t *reader, uint64_t begin, uint64_t ticks)
+{
+    put_slice(chrome, reader, begin, ticks, "waiting", "wait");
+    fputc('}', chrome->out);
+}
+
 /* A call with its parts. A message is drawn from where its call begins to where its call ends. */
 static void put_call(chrome_t *chrome, reader_t *reader, const uint64_t *words)
 {
@@ -226,17 +248,17 @@ static void put_call(chrome_t *chrome, reader_t *reader, const uint64_t *words)
             uint64_t at = part->kind == OPAL_TRACE_SENT ? begin : begin + ticks;
             put_flow(chrome, reader, part, usec_of(reader, at));
         } else {
-            put_slice(chrome, reader, part->words[0] >> KIND_BITS, part->words[1] >> SITE_BITS,
-                      "waiting", "wait");
-            fputc('}', chrome->out);
+            put_wait(chrome, reader, part->words[0] >> KIND_BITS, part->words[1] >> SITE_BITS);
         }
     }
+    if ((words[0] & KIND_MASK) == OPAL_TRACE_WAITED)
+        put_wait(chrome, reader, begin, ticks);
     chrome->calls++;
 }
 
 /* -- passes ----------------------------------------------------------------------------------- */
 
-static void keep_message(numbers_t *numbers, const reader_t *reader, const part_t *part)
+static void number_message(numbers_t *numbers, const reader_t *reader, const part_t *part)
 {
     if (numbers->count == numbers->room) {
         numbers->room = 2 * numbers->room + 64;
@@ -278,7 +300,7 @@ static void count_message(chrome_t *chrome, const reader_t *reader, const part_t
 {
     flow_key_t key = key_of(reader, part);
     if (has_threads(reader))
-        keep_message(&chrome->numbers[reader->rank], reader, part);
+        number_message(&chrome->numbers[reader->rank], reader, part);
     else
         flows_count(&chrome->flows, &key, end_of(part));
 }
@@ -299,19 +321,43 @@ static const uint64_t *piece_at(const reader_t *reader, size_t number)
     return (const void *)((const char *)reader->head + number * OPAL_TRACE_PIECE);
 }
 
+/* The words of a record; 0: there is no such kind. */
+static unsigned length_of(unsigned kind)
+{
+    static const unsigned char lengths[KIND_MASK + 1] = {
+        [OPAL_TRACE_CALL] = 2,    [OPAL_TRACE_WAIT] = 2,  [OPAL_TRACE_SENT] = 3,
+        [OPAL_TRACE_MATCHED] = 3, [OPAL_TRACE_AGAIN] = 1, [OPAL_TRACE_WAITED] = 2,
+    };
+    return lengths[kind];
+}
+
+static void read_one(chrome_t *chrome, reader_t *reader, const uint64_t *words)
+{
+    switch (words[0] & KIND_MASK) {
+    case OPAL_TRACE_CALL:
+    case OPAL_TRACE_WAITED:
+        take_call(chrome, reader, words);
+        break;
+    case OPAL_TRACE_WAIT:
+        keep_part(reader, words, 2);
+        break;
+    case OPAL_TRACE_AGAIN:
+        keep_again(reader, words[0]);
+        break;
+    default:
+        keep_message(reader, words);
+    }
+}
+
 /* The thread may have been killed in the middle of a record. */
 static void read_piece(chrome_t *chrome, reader_t *reader, const uint64_t *words)
 {
-    for (size_t i = 0; i < OPAL_TRACE_PIECE / sizeof *words;) {
-        unsigned kind = words[i] & KIND_MASK;
-        unsigned length = kind == OPAL_TRACE_CALL || kind == OPAL_TRACE_WAIT ? 2 : 3;
-        if (kind == OPAL_TRACE_END || kind > OPAL_TRACE_MATCHED ||
-            i + length > OPAL_TRACE_PIECE / sizeof *words)
+    size_t count = OPAL_TRACE_PIECE / sizeof *words;
+    for (size_t i = 0; i < count;) {
+        unsigned length = length_of(words[i] & KIND_MASK);
+        if (length == 0 || i + length > count)
             break;
-        if (kind == OPAL_TRACE_CALL)
-            take_call(chrome, reader, words + i);
-        else
-            keep_part(reader, words + i, length);
+        read_one(chrome, reader, words + i);
         i += length;
     }
 }

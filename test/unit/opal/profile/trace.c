@@ -41,6 +41,9 @@ START_TEST(records_are_what_was_written)
     opal_trace_t *trace = opal_trace_open(path, 4 * MIB);
     opal_trace_message(trace, OPAL_TRACE_SENT, 3, -7, 12, 5, 1000);
     opal_trace_interval(trace, OPAL_TRACE_CALL, 5000, 5600, 9);
+    opal_trace_message(trace, OPAL_TRACE_SENT, 3, -7, 12, 6, 1000);
+    opal_trace_message(trace, OPAL_TRACE_SENT, 3, -7, 12, 7, 1001);
+    opal_trace_message(trace, OPAL_TRACE_MATCHED, 3, -7, 12, 8, 1000);
     opal_trace_close(trace);
     load();
     ck_assert_uint_eq(count, 2 * PIECE);
@@ -54,7 +57,13 @@ START_TEST(records_are_what_was_written)
     ck_assert_uint_eq(window[2], (uint64_t)5 << 32 | 12);
     ck_assert_uint_eq(window[3], 5000 << 4 | OPAL_TRACE_CALL);
     ck_assert_uint_eq(window[4], 600 << 16 | 9);
-    ck_assert_uint_eq(window[5], OPAL_TRACE_END);
+    opal_trace_message_t message = {window[0], window[1], (uint32_t)window[2]};
+    ck_assert_uint_eq(window[5],
+                      (uint64_t)6 << 32 | opal_trace_slot_of(&message) << 4 | OPAL_TRACE_AGAIN);
+    ck_assert_uint_eq(window[6], 1001 << 4 | OPAL_TRACE_SENT);
+    ck_assert_uint_eq(window[8], (uint64_t)7 << 32 | 12);
+    ck_assert_uint_eq(window[9], 1000 << 4 | OPAL_TRACE_MATCHED);
+    ck_assert_uint_eq(window[12], OPAL_TRACE_END);
     end();
 }
 END_TEST
