@@ -266,6 +266,7 @@ int ompi_runtime_release(void)
 {
     opal_status_t status = OPAL_SUCCESS;
     pthread_mutex_lock(&users_lock);
+    opal_profile_leave();
     runtime.users--;
     set_mode();
     if (runtime.users == 0)

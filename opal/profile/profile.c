@@ -136,6 +136,13 @@ void opal_profile_note_end(void)
     profile.head->last = read_clocks();
     profile.head->end = profile.head->last.ticks;
     profile.head->phase = OPAL_PROFILE_ENDED;
+    opal_profile_leave();
+}
+
+void opal_profile_leave(void)
+{
+    if (opal_profile_self != NULL)
+        opal_profile_self->current = NULL;
 }
 
 void opal_profile_stop(void)
@@ -474,7 +481,7 @@ static void sent_another(opal_profile_block_t *block, opal_profile_site_t *site,
 static void sent_own(const opal_profile_thread_t *self, unsigned peer, uint64_t bytes)
 {
     opal_profile_site_t *site = self->current;
-    if (site == NULL) { /* before the first call */
+    if (site == NULL) { /* before the first call, or behind the last one */
         opal_profile_site_t none = {0};
         sent_another(self->block, &none, peer, bytes);
         opal_profile_settle(self->block, &none);

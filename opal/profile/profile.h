@@ -32,7 +32,7 @@
 
 /* What a thread is doing. */
 typedef struct opal_profile_thread {
-    opal_profile_site_t *current; /* the call that runs, or the last one; NULL: none yet */
+    opal_profile_site_t *current; /* the call that runs, or the last one; NULL: none, or it ends */
     opal_profile_block_t *block;
     bool is_inside; /* between begin and end; a call that was counted alone has neither */
     bool is_noted;  /* the call is timed, has waited long, or is a collective */
@@ -71,6 +71,9 @@ OPAL_EXPORT bool opal_profile_start(const opal_profile_setup_t *setup);
 /* MPI_Init is about to return; MPI_Finalize has begun. */
 OPAL_EXPORT void opal_profile_note_begin(void);
 OPAL_EXPORT void opal_profile_note_end(void);
+
+/* This thread ends MPI, or its part in it: what it waits for belongs to none of its calls. */
+OPAL_EXPORT void opal_profile_leave(void);
 
 /* Closes the file. */
 OPAL_EXPORT void opal_profile_stop(void);

@@ -160,6 +160,9 @@ START_TEST(a_long_wait_of_a_call_that_was_counted_alone_is_seen)
     ck_assert_uint_eq(site_of(block, 0x1000)->longest, site_of(block, 0x1000)->time.long_waited);
     call(barrier_name, 0x2000);
     ck_assert_uint_eq(site_of(look(0), 0x2000)->time.long_waited, 0);
+    opal_profile_leave();
+    opal_profile_wait_end(0, opal_profile_self->block->bins_begin);
+    ck_assert_uint_eq(site_of(look(0), 0x2000)->time.long_waited, 0);
     end();
 }
 END_TEST
