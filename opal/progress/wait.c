@@ -368,11 +368,6 @@ void opal_wait_set_watch(void (*function)(void))
     atomic_store(&watch, function);
 }
 
-void opal_wait_set_observer(const opal_wait_observer_t *new_observer)
-{
-    observer = new_observer;
-}
-
 static void call_watch(void)
 {
     void (*function)(void) = atomic_load_explicit(&watch, memory_order_acquire);
@@ -410,6 +405,13 @@ static void note_lull(lull_t *lull, bool is_loop)
         observer->lasts(lull->since, is_loop);
         lull->reported_at = now;
     }
+}
+
+/* The next observer knows nothing of a loop that was reported to this one. */
+void opal_wait_set_observer(const opal_wait_observer_t *new_observer)
+{
+    looking = (lull_t){0};
+    observer = new_observer;
 }
 
 /* -- waiting ------------------------------------------------------------------- */

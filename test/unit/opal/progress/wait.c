@@ -407,6 +407,22 @@ START_TEST(a_loop_of_looks_is_reported)
 }
 END_TEST
 
+/* The program stops to look, MPI_Finalize takes the observer away, and waits for the last time. */
+START_TEST(a_loop_of_looks_may_outlast_its_observer)
+{
+    int found = 0;
+    opal_progress_add(find_when_asked, &found);
+    opal_wait_set_observer(&observer);
+    while (reports == 0)
+        look_for(OPAL_NSEC_PER_MSEC);
+    opal_wait_set_observer(NULL);
+    found = 1;
+    opal_wait_look(NULL);
+    opal_progress_remove(find_when_asked, &found);
+    ck_assert_int_eq(ends, 0);
+}
+END_TEST
+
 /* -- notifying ----------------------------------------------------------------------------- */
 
 START_TEST(who_is_awake_is_not_called)
@@ -438,6 +454,7 @@ static const unit_test_t tests[] = {
     {.test = &a_signal_ends_no_wait},
     {.test = &the_watch_comes_each_second},
     {.test = &a_wait_that_lasts_is_reported_and_ended},
+    {.test = &a_loop_of_looks_may_outlast_its_observer},
     {.test = &a_loop_of_looks_is_reported},
     {.test = &an_early_wait_watches_at_once},
     {.test = &who_is_awake_is_not_called},
