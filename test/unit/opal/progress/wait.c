@@ -379,14 +379,19 @@ static void look_for(uint64_t nsec)
         opal_wait_look(NULL);
 }
 
+static void look_until_reported(int *found)
+{
+    opal_progress_add(find_when_asked, found);
+    opal_wait_set_observer(&observer);
+    while (reports == 0)
+        look_for(OPAL_NSEC_PER_MSEC);
+}
+
 /* A loop of looks is reported while it lasts, ended by what comes, and then begins anew. */
 START_TEST(a_loop_of_looks_is_reported)
 {
     int found = 0;
-    opal_progress_add(find_when_asked, &found);
-    opal_wait_set_observer(&observer);
-    while (reports == 0)
-        look_for(OPAL_NSEC_PER_MSEC);
+    look_until_reported(&found);
     ck_assert(reported_loop);
     uint64_t first = reported_since;
     while (reports == 1)
@@ -411,10 +416,7 @@ END_TEST
 START_TEST(a_loop_of_looks_may_outlast_its_observer)
 {
     int found = 0;
-    opal_progress_add(find_when_asked, &found);
-    opal_wait_set_observer(&observer);
-    while (reports == 0)
-        look_for(OPAL_NSEC_PER_MSEC);
+    look_until_reported(&found);
     opal_wait_set_observer(NULL);
     found = 1;
     opal_wait_look(NULL);
