@@ -46,7 +46,7 @@ static struct {
     unsigned rank, size;
     pthread_mutex_t lock; /* of what follows */
     opal_profile_thread_t *threads[OPAL_PROFILE_THREADS];
-    unsigned thread_count;
+    atomic_uint thread_count; /* which is read without it, too */
 } profile = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* -- the file --------------------------------------------------------------------------------- */
@@ -195,8 +195,8 @@ static opal_profile_thread_t *make_thread(void)
     self->block = block;
     self->random = 1 + profile.rank * 2654435761U + number;
     self->trace = opal_profile_traces ? open_trace(number) : NULL;
-    profile.threads[profile.thread_count++] = self;
-    profile.head->blocks = profile.thread_count;
+    profile.threads[number] = self;
+    profile.thread_count = profile.head->blocks = number + 1;
     return self;
 }
 
@@ -497,8 +497,8 @@ static void trace_message(opal_profile_thread_t *self, unsigned kind,
                           const opal_profile_message_t *message)
 {
     static atomic_uint last;
-    unsigned order =
-        profile.thread_count > 1 ? atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) : 0;
+    bool is_alone = atomic_load_explicit(&profile.thread_count, memory_order_relaxed) == 1;
+    unsigned order = is_alone ? 0 : atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
     self->is_at_end = false;
     if (kind == OPAL_TRACE_MATCHED || message->bytes > SHORT_BYTES)
         self->must_look = true;
